@@ -6,24 +6,28 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_daemon::{Confinement, DRAIN_WITHIN, Daemon, Fatal, Opened, Served, Service};
+use metnos_daemon::{Confinement, DRAIN_WITHIN, Daemon, Fatal, Opened as OpenedDaemon, Served, Service};
 use metnos_jail::Places as JailPlaces;
 use metnos_proto::boot::{Boot, BootError};
 use metnos_proto::control::Start;
-use metnos_proto::edges::{CtlPolicyd, DoorPolicyd, PlannerPolicyd, SyntdPolicyd};
-use metnos_proto::edges::{ctl_policyd, door_policyd, planner_policyd, syntd_policyd};
+use metnos_proto::edges::{
+    CtlPolicyd, DoorPolicyd, PlannerPolicyd, SyntdPolicyd, ctl_policyd, door_policyd, planner_policyd, syntd_policyd,
+};
 use metnos_proto::link_async::Closed;
 use metnos_proto::role::Policyd;
 
+use crate::base::{Base, Peers};
 use crate::clock::SystemClock;
 use crate::executors::contract;
 use crate::executors::seeds::SEEDS;
-use crate::house::House;
 use crate::key::InstanceKey;
+use crate::opened::Opened;
 use crate::paths::Places;
+use crate::perimeter::Perimeter;
 use crate::perimeter::outside::Folders;
-use crate::policy::{Peers, Policy, Setting};
-use crate::store::{self, Store, StoreError};
+use crate::policy::Policy;
+use crate::setting::Setting;
+use crate::store::{Store, StoreError};
 
 /// policyd's own folder in the instance.
 const FOLDER: &str = ".policy";
@@ -36,15 +40,15 @@ const SETTLE_WITHIN: Duration = Duration::from_secs(16);
 #[derive(Debug)]
 pub struct Open {
     key: InstanceKey,
-    /// What the database holds, until its thread is started.
-    opened: Option<store::Opened>,
+    /// What the database holds.
+    opened: Opened,
     store: Option<Store>,
-    house: House,
+    perimeter: Perimeter,
     folder: PathBuf,
     workspace: PathBuf,
 }
 
-impl Opened for Open {
+impl OpenedDaemon for Open {
     type Role = Policyd;
 
     fn open(boot: &mut Boot<Policyd>) -> Result<Self, Fatal> {
@@ -52,14 +56,12 @@ impl Opened for Open {
         let instance = Path::new(&boot.start.instance);
         let (folder, workspace) = (instance.join(FOLDER), instance.join(WORKSPACE));
         let key = InstanceKey::open_or_create(&folder)?;
-        let mut opened = store::Opened::open(&folder, &key.public())?;
-        let mut house = std::mem::take(&mut opened.house);
-        house
-            .open_files(&workspace)
+        let opened = Opened::open(&folder, &key.public())?;
+        let outside = Folders::new(boot.start.settings.folders.clone(), folders);
+        let perimeter = Perimeter::open(setting(&boot.start), &workspace, outside)
             .map_err(|error| format!("the workspace {} cannot be opened: {error}", workspace.display()))?;
-        house.hold_folders(Folders::new(boot.start.settings.folders.clone(), folders));
         contract::warm_up().map_err(|error| format!("schemas cannot be read: {error}"))?;
-        Ok(Self { key, opened: Some(opened), store: None, house, folder, workspace })
+        Ok(Self { key, opened, store: None, perimeter, folder, workspace })
     }
 
     fn confinement(&self) -> Confinement {
@@ -69,7 +71,7 @@ impl Opened for Open {
 
     /// The registry's thread inherits the lock.
     fn start_threads(&mut self) -> Result<(), Fatal> {
-        self.store = self.opened.as_mut().map(store::Opened::start).transpose()?;
+        self.store = Some(self.opened.start()?);
         Ok(())
     }
 }
@@ -96,14 +98,9 @@ impl Served for Open {
 
     async fn serve(self, daemon: &mut Daemon<Policyd>) -> Result<Serving, Fatal> {
         let peers = Peers { sandbox: daemon.asks()?, memory: daemon.asks()?, mind: daemon.asks()? };
-        let (Some(opened), Some(store)) = (self.opened, self.store) else { return Err(StoreError::Gone.into()) };
-        let clock = Box::new(SystemClock::default());
-        let policy = Policy::new(setting(&daemon.start), self.key, store, opened.rows, clock, peers);
-        policy.furnish(self.house);
-        policy.hold(opened.words);
-        policy.switch(opened.switches);
-        policy.count_on(opened.strikes);
-        policy.know_anchor(opened.last_anchor);
+        let store = self.store.ok_or(StoreError::Gone)?;
+        let base = Base::new(store, Box::new(SystemClock::default()), peers, self.perimeter);
+        let policy = Policy::new(base, self.key, self.opened.kept);
         answer(daemon, &policy)?;
         policy.start_tasks();
         Ok(Serving(policy))

@@ -5,13 +5,15 @@
 //! # Map
 //! The decision itself is [`decision`], of the crate `metnos-policy`. Here are the facts, the state and the order.
 //!
-//! - [`calls`]: one call, from the ask to its result; the turns; what was foreseen
+//! - [`policy`]: the mediator, which holds all parts and says in which order they are asked
+//! - [`base`]: what every part builds on; [`setting`]: what policyd is told at its start
+//! - [`calls`]: a call, its turn, what was foreseen, what runs
 //! - [`approvals`]: cards, stored grants and one-time codes, and which answer counts
 //! - [`executors`]: registry, births, quarantine, archive, switches
 //! - [`people`]: who speaks, autonomy, pairing, language
 //! - [`perimeter`]: files, folders and programs that a call names
 //! - [`budget`]: what may be used up; [`vault`]: secrets; [`undo`]: the way back of an act; [`vaglio`]: proposals
-//! - [`chronicle`]: the signed heads; [`store`]: `policy.sqlite`
+//! - [`chronicle`]: the signed heads; [`store`]: `policy.sqlite`; [`opened`]: the same before the lock
 //! - [`serve`]: the edges; [`daemon`]: what is opened, and the order of the process
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
@@ -23,21 +25,24 @@ pub use metnos_policy::rules::guard;
 pub use metnos_policy::shares;
 
 pub mod approvals;
+pub mod base;
 pub mod budget;
 pub mod calls;
 pub mod chronicle;
 pub mod clock;
 pub mod daemon;
 pub mod executors;
-pub mod house;
 pub mod key;
+pub mod opened;
 pub mod people;
 pub mod perimeter;
 pub mod policy;
 mod random;
 mod refusals;
 pub mod serve;
+pub mod setting;
 pub mod store;
+mod text;
 pub mod undo;
 pub mod vaglio;
 pub mod vault;

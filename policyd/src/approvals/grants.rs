@@ -2,15 +2,26 @@
 //! one target. A word that is stored answers a question; it never goes above a denial, and it is silent
 //! on whatever must be asked each time (design: policy §2, §4).
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use metnos_policy::call::paths::{self, Places};
 use metnos_policy::call::spec::{Effect, Spec, is_critical};
-use metnos_proto::doc::grant::{GrantRow, Says, Target as ShownTarget, TargetIs, TargetWithin};
+use metnos_proto::doc::grant::{GrantList, GrantRow, Says, Target as ShownTarget, TargetIs, TargetWithin};
 use metnos_proto::executor::{Class, Role};
 use metnos_proto::ids::TurnId;
 use metnos_proto::json::child;
-use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
+use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::approvals::cards::not_durable;
+use crate::approvals::{self, Asked, CALL_EXPIRES_MS, Card, no};
+use crate::base::Base;
+use crate::clock::DAY_MS;
+use crate::executors::Executors;
+use crate::people::principal::Principal;
 
 /// How long "always" lasts when nothing else is said, in days.
 pub const DAYS: u16 = 30;
@@ -188,6 +199,121 @@ impl Grant {
             expires_ms: self.expires_ms,
             uses: self.uses,
         }
+    }
+}
+
+/// The stored words.
+#[derive(Debug)]
+pub(crate) struct Grants {
+    base: Rc<Base>,
+    executors: Rc<Executors>,
+    /// What the owner has said for longer than once, by name.
+    pub(crate) all: RefCell<BTreeMap<String, Grant>>,
+}
+
+impl Grants {
+    pub(crate) fn new(base: &Rc<Base>, executors: &Rc<Executors>, kept: Vec<Grant>) -> Self {
+        let all = kept.into_iter().map(|grant| (grant.id.clone(), grant)).collect();
+        Self { base: Rc::clone(base), executors: Rc::clone(executors), all: RefCell::new(all) }
+    }
+
+    /// Stores a word for longer than once, for each act of a card.
+    pub(crate) async fn store_words(
+        &self,
+        card: &Card,
+        allows: bool,
+        turn: Option<metnos_proto::ids::TurnId>,
+        days: u16,
+    ) -> Result<(), Refusal> {
+        let now = self.base.clock.wall_ms();
+        if days == 0 || days > MAX_DAYS {
+            return Err(Refusal::new(
+                RefusalCode::Invalid,
+                "grants.days",
+                format!("1 to {MAX_DAYS} days are possible"),
+            ));
+        }
+        self.all.borrow_mut().retain(|_, grant| now < grant.expires_ms);
+        if self.all.borrow().len() + card.acts.len() > MAX_GRANTS {
+            let why = format!("{MAX_GRANTS} words are stored, which is the limit; nothing was done");
+            return Err(no("grants.full", why).remedy("`metnosctl grant revoke` takes one back"));
+        }
+        let lasts = if turn.is_some() { CALL_EXPIRES_MS } else { u64::from(days) * DAY_MS };
+        let mut words = Vec::new();
+        for (at, act) in card.acts.iter().enumerate() {
+            let scope = match (&act.always, allows) {
+                (Some(scope), _) => scope.clone(),
+                (None, false) => self.scope_of(act).ok_or_else(|| approvals::unknown(&card.id))?,
+                (None, true) => {
+                    let why = format!("{} is asked for each time ({}); nothing was done", act.executor, act.rule);
+                    return Err(no("grants.each_time", why).remedy("approve it once"));
+                }
+            };
+            words.push(Grant {
+                id: if at == 0 { card.id.clone() } else { format!("{}-{}", card.id, at + 1) },
+                principal: card.principal.clone(),
+                executor: act.executor.clone(),
+                digests: act.digests.clone(),
+                scope,
+                allows,
+                turn,
+                made_ms: now,
+                expires_ms: now.saturating_add(lasts),
+                uses: 0,
+            });
+        }
+        for word in words {
+            if turn.is_none() {
+                self.base.store.grant(word.clone(), now).await.map_err(|error| not_durable(&error.to_string()))?;
+                let says = if allows { "always" } else { "never" };
+                self.base.event(
+                    "grant",
+                    &format!("the owner has said {says} on the card {}: {}", word.id, word.executor),
+                    None,
+                );
+            }
+            self.all.borrow_mut().insert(word.id.clone(), word);
+        }
+        Ok(())
+    }
+
+    fn scope_of(&self, act: &Asked) -> Option<Scope> {
+        let signed = self.executors.registry.borrow().callable(&act.executor.name)?;
+        let value: Value = serde_json::from_str(&act.arguments).ok()?;
+        Some(Scope::of(&signed.spec, &value, &self.base.setting.places))
+    }
+
+    /// The stored words, newest first.
+    pub(crate) fn grants(&self) -> GrantList {
+        let now = self.base.clock.wall_ms();
+        let mut grants: Vec<Grant> =
+            self.all.borrow().values().filter(|grant| now < grant.expires_ms).cloned().collect();
+        grants.sort_by_key(|grant| std::cmp::Reverse(grant.made_ms));
+        GrantList(grants.iter().map(Grant::document).collect())
+    }
+
+    /// Takes a stored word back.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub(crate) async fn revoke(&self, principal: &Principal, id: &str) -> Result<(), Refusal> {
+        let stored = self.base.store.revoke(id.to_owned()).await.map_err(|error| not_durable(&error.to_string()))?;
+        let held = self.all.borrow_mut().remove(id).is_some();
+        if !stored && !held {
+            let why = format!("there is no stored word {}", crate::guard::shown(id));
+            return Err(Refusal::new(RefusalCode::Unknown, "grants.unknown", why)
+                .remedy("`metnosctl grant list` shows those that there are"));
+        }
+        self.base.event("grant_revoked", &format!("{} has taken back the word {id}", principal.name), None);
+        Ok(())
+    }
+
+    /// What the owner has answered for longer than once to such a call: the card, and whether it says always. A never
+    /// comes before an always.
+    pub(crate) fn stored_word(&self, question: &Question<'_>) -> Option<(String, bool)> {
+        let grants = self.all.borrow();
+        let fitting = grants.values().filter(|grant| grant.answers(question));
+        fitting.min_by_key(|grant| grant.allows).map(|grant| (grant.id.clone(), grant.allows))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Cards: acts that wait for the owner's word. A word is bound to the digest of everything
 //! that the card shows, good once, for a while, and only from whom the rule names (design:
-//! policy §4). This is the pure core; what is durable stands in the store.
+//! policy §4). The decision itself is pure; what is durable stands in the store.
 
-pub(crate) mod answers;
 pub(crate) mod cards;
+pub(crate) mod codes;
 pub mod grants;
 pub(crate) mod showing;
 pub mod totp;
@@ -15,8 +15,19 @@ use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Lang, Refusal, RefusalCode};
 use serde::{Deserialize, Serialize};
 
+use crate::approvals::cards::Cards;
+use crate::approvals::codes::Codes;
+use crate::approvals::grants::Grants;
 use crate::clock::DAY_MS;
 use crate::guard::shown;
+
+/// Everything that the owner is asked, has said, and answers with.
+#[derive(Debug)]
+pub(crate) struct Approvals {
+    pub(crate) cards: Cards,
+    pub(crate) grants: Grants,
+    pub(crate) codes: Codes,
+}
 
 /// How long a card for a call can be answered, in milliseconds (design: policy §4).
 pub const CALL_EXPIRES_MS: u64 = 600_000;
@@ -281,6 +292,20 @@ impl Card {
             ),
         }
     }
+}
+
+/// How an answer reached policyd.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// At the machine, on the admin channel.
+    Hard,
+    /// Over the channel of a principal.
+    Soft,
+}
+
+/// An answer that does not count.
+pub(crate) fn no(rule: &str, why: String) -> Refusal {
+    Refusal::new(RefusalCode::Denied, rule, why)
 }
 
 /// What is said about a card that there is not.

@@ -7,9 +7,10 @@ use metnos_proto::msg::common::{Lang, Level, Refusal, Standing};
 use metnos_proto::msg::policyd::{CardWaits, MAX_NOTICES, OwnersCard};
 use serde_json::Value;
 
+use crate::approvals::cards::Cards;
 use crate::approvals::{self, Card};
 use crate::people::principal::Principal;
-use crate::policy::{Policy, head};
+use crate::text::head;
 
 /// The most cards in a listing.
 const MAX_LISTED: usize = 256;
@@ -58,24 +59,26 @@ fn shorten(value: &mut Value) {
         Value::String(format!("{begin} [… {} characters left out, fingerprint {mark} …] {end}", count - 2 * MAX_END));
 }
 
-impl Policy {
+impl Cards {
     /// The cards, newest first.
     pub(crate) fn cards(&self) -> CardList {
-        let now = self.clock.wall_ms();
-        let mut cards: Vec<Card> = self.cards.borrow().values().cloned().collect();
+        let now = self.base.clock.wall_ms();
+        let mut cards: Vec<Card> = self.all.borrow().values().cloned().collect();
         cards.sort_by_key(|card| std::cmp::Reverse(card.made_ms));
-        let lang = self.lang_of(&self.owner_name());
-        let shown =
-            |card: &Card| CardView { others: Some(!self.is_owners(&card.principal)), ..card.document(now, lang) };
+        let lang = self.people.lang_of(&self.people.owner_name());
+        let shown = |card: &Card| CardView {
+            others: Some(!self.people.is_owners(&card.principal)),
+            ..card.document(now, lang)
+        };
         CardList(cards.iter().take(MAX_LISTED).map(shown).collect())
     }
 
     /// The cards of this principal that can still be answered, the oldest first. The owner sees all of them: what he has
     /// asked for himself is answered where it was asked, and what others ask for wherever he is, which `here` says.
     pub(crate) fn cards_of(&self, principal: &Principal) -> CardList {
-        let now = self.clock.wall_ms();
-        let lang = self.lang_of(&principal.name);
-        let cards = self.cards.borrow();
+        let now = self.base.clock.wall_ms();
+        let lang = self.people.lang_of(&principal.name);
+        let cards = self.all.borrow();
         let owner = principal.standing == Standing::Owner;
         let sees = |card: &&Card| card.is_open(now) && (owner || card.principal == principal.name);
         let mut open: Vec<&Card> = cards.values().filter(sees).collect();
@@ -99,19 +102,8 @@ impl Policy {
     /// Whether this card is somebody else's, and the owner speaks here who decides it: as far as his own level goes, for he
     /// could do it himself.
     pub(crate) fn decides_for(&self, principal: &Principal, card: &Card) -> bool {
-        let others = card.principal != principal.name && !self.is_owners(&card.principal);
+        let others = card.principal != principal.name && !self.people.is_owners(&card.principal);
         others && principal.standing == Standing::Owner && principal.level != Level::ReadOnly
-    }
-
-    fn owner_name(&self) -> String {
-        format!("cli:uid:{}", self.setting.owner_uid)
-    }
-
-    /// Whether this is one of the names under which the owner speaks.
-    pub(crate) fn is_owners(&self, name: &str) -> bool {
-        name == self.owner_name()
-            || name == "cli:uid:0"
-            || self.house().people.borrow().standing(name) == Some(Standing::Owner)
     }
 
     /// One card.
@@ -119,16 +111,16 @@ impl Policy {
     /// # Errors
     /// When there is none of this name.
     pub(crate) fn show_card(&self, id: &str) -> Result<CardView, Refusal> {
-        let cards = self.cards.borrow();
+        let cards = self.all.borrow();
         let card = cards.get(id).ok_or_else(|| approvals::unknown(id))?;
-        Ok(card.document(self.clock.wall_ms(), self.lang_of(&self.owner_name())))
+        Ok(card.document(self.base.clock.wall_ms(), self.people.lang_of(&self.people.owner_name())))
     }
 
     /// Has the door show a card to whoever is in this turn, which may be another than the one that the card was made in: the
     /// same was asked for again.
     pub(crate) async fn tell_door_of(&self, card: &Card, turn: TurnId) {
-        let mut shown = shown_card(card, self.clock.wall_ms(), self.lang_of(&card.principal));
-        let others = !self.is_owners(&card.principal);
+        let mut shown = shown_card(card, self.base.clock.wall_ms(), self.people.lang_of(&card.principal));
+        let others = !self.people.is_owners(&card.principal);
         if others {
             without_counts(&mut shown);
         }
@@ -138,11 +130,11 @@ impl Policy {
             digest: card.digest().to_string(),
             shown: head(&written(&shown), MAX_SHOWN),
         };
-        self.note_to_door(door_policyd::Note::CardWaits(note)).await;
+        self.people.note_to_door(door_policyd::Note::CardWaits(note)).await;
         if others {
-            let to = self.house().people.borrow().owners().take(MAX_NOTICES).map(str::to_owned).collect();
+            let to = self.people.paired.borrow().owners().take(MAX_NOTICES).map(str::to_owned).collect();
             let note = OwnersCard { to, id: card.id.clone() };
-            self.note_to_door(door_policyd::Note::OwnersCard(note)).await;
+            self.people.note_to_door(door_policyd::Note::OwnersCard(note)).await;
         }
     }
 }

@@ -4,20 +4,18 @@
 //! afterwards, so the last one of a day may go over the limit of bytes, by what its own limits let it write.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use metnos_proto::executor::{Capability, Manifest};
 use metnos_proto::msg::common::Refusal;
 use metnos_proto::msg::sandboxd::RunReport;
 use rusqlite::{Connection, params};
 
+use crate::budget::Budgets;
 use crate::clock::DAY_MS;
 use crate::decision::Verdict;
 use crate::executors::registry::Signed;
 use crate::guard::shown;
-use crate::policy::Policy;
-use crate::store::{Store, StoreError};
-use crate::store::{not_durable, signed};
+use crate::store::{Store, StoreError, not_durable, signed};
 
 /// The table; made wherever it is missing.
 pub(crate) const TABLE: &str = "
@@ -115,11 +113,11 @@ impl Store {
     }
 }
 
-impl Policy {
+impl Budgets {
     /// A call that can write was allowed: it counts from now on.
     pub(crate) fn will_write(&self, manifest: &Manifest) {
         if writes(manifest) {
-            self.house().daily.borrow_mut().add(&manifest.executor.name, self.clock.wall_ms(), 1, 0);
+            self.daily.borrow_mut().add(&manifest.executor.name, self.base.clock.wall_ms(), 1, 0);
         }
     }
 
@@ -132,26 +130,26 @@ impl Policy {
             return Ok(());
         }
         let name = &manifest.executor.name;
-        let now = self.house().daily.borrow().on(name, self.clock.wall_ms() / DAY_MS);
-        self.store.written(name.clone(), now).await.map_err(|error| not_durable(&error))
+        let now = self.daily.borrow().on(name, self.base.clock.wall_ms() / DAY_MS);
+        self.base.store.written(name.clone(), now).await.map_err(|error| not_durable(&error))
     }
 
     /// What this executor has used up of its day; `None` when there is something left.
     pub(crate) fn used_up(&self, found: &Signed) -> Option<Verdict> {
-        self.house().daily.borrow().over(&found.manifest, self.clock.wall_ms())
+        self.daily.borrow().over(&found.manifest, self.base.clock.wall_ms())
     }
 
     /// A call has ended: what it has written, and how it ended, is held against its executor.
-    pub(crate) async fn account(self: &Rc<Self>, executor: &Signed, report: &RunReport) {
+    pub(crate) async fn account(&self, executor: &Signed, report: &RunReport) {
         let manifest = &executor.manifest;
         if writes(manifest) {
             let (name, bytes) = (&manifest.executor.name, report.resources.written_bytes);
-            let now = self.house().daily.borrow_mut().add(name, self.clock.wall_ms(), 0, bytes);
-            if let Err(error) = self.store.written(name.clone(), now).await {
+            let now = self.daily.borrow_mut().add(name, self.base.clock.wall_ms(), 0, bytes);
+            if let Err(error) = self.base.store.written(name.clone(), now).await {
                 tracing::error!(%error, name, "what was written is remembered only until policyd ends");
             }
         }
-        self.judge_conduct(&manifest.id(), report.outcome).await;
+        self.executors.judge_conduct(&manifest.id(), report.outcome).await;
     }
 }
 
@@ -204,8 +202,8 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_count_is_there_at_the_next_start_and_does_not_go_down() {
         let folder = tempfile::tempdir().unwrap();
-        let mut opened = crate::store::Opened::open(folder.path(), &[1; 32]).unwrap();
-        assert!(opened.house.daily.borrow().0.is_empty());
+        let mut opened = crate::opened::Opened::open(folder.path(), &[1; 32]).unwrap();
+        assert!(opened.kept.budgets.1.0.is_empty());
         let store = opened.start().unwrap();
         let written = |calls, bytes| Written { day: 7, calls, bytes };
         for now in [written(2, 10), written(1, 20)] {
@@ -214,11 +212,11 @@ mod tests {
         drop(store);
         let opened = loop {
             // The thread lets go of the file a moment later.
-            match crate::store::Opened::open(folder.path(), &[1; 32]) {
+            match crate::opened::Opened::open(folder.path(), &[1; 32]) {
                 Ok(opened) => break opened,
                 Err(_) => std::thread::yield_now(),
             }
         };
-        assert_eq!(opened.house.daily.borrow().0, BTreeMap::from([("a".to_owned(), written(2, 20))]));
+        assert_eq!(opened.kept.budgets.1.0, BTreeMap::from([("a".to_owned(), written(2, 20))]));
     }
 }

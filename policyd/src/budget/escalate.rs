@@ -2,22 +2,16 @@
 //! costs at most and how it ends (design: policy §8). It is a proposal like any other and passes the same sieve. Only the
 //! owner's yes at his machine changes the limit, for a day, to what he was shown; a proposal of syntd's never does.
 
-use std::rc::Rc;
-
 use metnos_policy::vaglio::sieve::Proposal;
 use metnos_proto::doc::vaglio::ProposedRaise;
-use metnos_proto::msg::common::Refusal;
-use metnos_proto::msg::vault_budget::{BudgetOf, RaiseBudget};
 
 use super::HOUSE;
 use super::count::{Budget, Over};
-use crate::clock::DAY_MS;
-use crate::policy::Policy;
 
 /// For how long the limit is another one after a yes, in seconds: a day.
 pub const LASTS_S: u32 = 86_400;
 /// The most budgets for which more is proposed in the life of a policyd.
-const MAX_ESCALATED: usize = 256;
+pub(crate) const MAX_ESCALATED: usize = 256;
 /// What is lost by waiting: the turn that was stopped is over, the next one is not there yet.
 const URGENCY: f64 = 0.6;
 /// How sure it is that the limit stopped something: it did.
@@ -63,7 +57,7 @@ impl Raise {
     }
 
     /// What the owner would read.
-    fn proposal(&self, over: Over, day: u64) -> Proposal {
+    pub(super) fn proposal(&self, over: Over, day: u64) -> Proposal {
         let (name, whose) = (self.budget.name(), &self.whose);
         let (now, then) = (super::amount(self.budget, over.limit), super::amount(self.budget, self.limit));
         let more = super::amount(self.budget, self.limit - over.limit);
@@ -81,36 +75,5 @@ impl Raise {
             urgency: URGENCY,
             confidence: CONFIDENCE,
         }
-    }
-}
-
-impl Policy {
-    /// A cap has stopped something: proposes more of it, once a day for each budget. Nobody waits for it.
-    pub(crate) fn escalate(self: &Rc<Self>, over: Over, principal: &str) {
-        let Some(raise) = Raise::of(over, principal) else { return };
-        let day = self.clock.wall_ms() / DAY_MS;
-        {
-            let mut escalated = self.house().escalated.borrow_mut();
-            escalated.retain(|(_, _, of)| *of == day);
-            if escalated.len() >= MAX_ESCALATED || !escalated.insert((raise.whose.clone(), raise.budget, day)) {
-                return;
-            }
-        }
-        let policy = Rc::clone(self);
-        tokio::task::spawn_local(async move {
-            let proposal = raise.proposal(over, day);
-            if let Err(refusal) = policy.sifted(proposal, Some(raise)).await {
-                tracing::warn!(why = refusal.why, "more of a budget could not be proposed");
-            }
-        });
-    }
-
-    /// The owner has said yes to exactly this.
-    ///
-    /// # Errors
-    /// When it could not be recorded: then the limit is what it was.
-    pub(crate) async fn raise_as_proposed(self: &Rc<Self>, by: &str, raise: &Raise) -> Result<(), Refusal> {
-        let of = BudgetOf { principal: raise.whose.clone(), budget: raise.budget.name().to_owned() };
-        self.raise_budget(by, RaiseBudget { of, limit: raise.limit, seconds: LASTS_S }).await.map(|_| ())
     }
 }

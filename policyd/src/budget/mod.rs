@@ -8,29 +8,36 @@ pub mod daily;
 pub mod drafts;
 pub mod escalate;
 pub mod funds;
-mod thinking;
+pub(crate) mod thinking;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_proto::doc::budget::{BudgetAnswer, BudgetRaised, BudgetReport, BudgetRestored, BudgetRow};
 use metnos_proto::executor::Class;
-use metnos_proto::ids::{CallId, TraceId, TurnId};
+use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{Cost, CostStage, Spending, Spent};
+use metnos_proto::msg::policyd::Acted;
 use metnos_proto::msg::vault_budget::{BudgetAsk, BudgetOf, RaiseBudget};
 use rusqlite::{Connection, params};
-use tokio::sync::MutexGuard;
+use tokio::sync::{Mutex, MutexGuard};
 
+use crate::base::Base;
+use crate::budget::count::{Budget, Count, Over, Raises, Used, Wanted};
+use crate::budget::daily::Daily;
+use crate::budget::escalate::{LASTS_S, Raise};
+use crate::budget::funds::Amount;
+use crate::calls::turns::Turns;
 use crate::clock::DAY_MS;
 use crate::decision::Verdict;
+use crate::executors::Executors;
 use crate::executors::registry::Signed;
 use crate::guard::shown;
-use crate::policy::Policy;
+use crate::people::Principals;
 use crate::refusals::memory_gone;
-use crate::store::StoreError;
-use crate::store::{not_durable, signed, unsigned};
-use count::{Budget, Count, Over, Raises, Used, Wanted};
+use crate::store::{StoreError, not_durable, signed, unsigned};
 
 /// The longest time for which a limit is another one, in seconds: a month.
 pub const MAX_RAISE_S: u32 = 31 * 86_400;
@@ -119,11 +126,70 @@ pub(crate) fn no_room(over: Over, principal: &str) -> Verdict {
     Verdict::deny(&over_rule(over), why).with_code(RefusalCode::Busy).with_remedy(&remedy)
 }
 
-impl Policy {
+/// What was used, and what may be.
+#[derive(Debug)]
+pub(crate) struct Budgets {
+    base: Rc<Base>,
+    people: Rc<Principals>,
+    executors: Rc<Executors>,
+    turns: Rc<RefCell<Turns>>,
+    pub(crate) used: RefCell<Used>,
+    daily: RefCell<Daily>,
+    /// Held by whoever spends money.
+    pub(crate) spending: Mutex<()>,
+}
+
+impl Budgets {
+    pub(crate) fn new(
+        base: &Rc<Base>,
+        people: &Rc<Principals>,
+        executors: &Rc<Executors>,
+        turns: &Rc<RefCell<Turns>>,
+        (used, daily): (Used, Daily),
+    ) -> Rc<Self> {
+        Rc::new(Self {
+            base: Rc::clone(base),
+            people: Rc::clone(people),
+            executors: Rc::clone(executors),
+            turns: Rc::clone(turns),
+            used: RefCell::new(used),
+            daily: RefCell::new(daily),
+            spending: Mutex::default(),
+        })
+    }
+
+    /// What a call did cost: its price when it ran or may have, nothing when it certainly did not.
+    pub(crate) async fn settle_cost(
+        &self,
+        entry: (CallId, TurnId, TraceId),
+        whose: (&str, &ExecutorId),
+        price: u64,
+        ran: &Result<Acted, Refusal>,
+    ) {
+        let micro = match ran {
+            Ok(Acted::Ran(_)) => price,
+            Ok(Acted::Denied(_)) => 0,
+            // Whether it ran is not known: the estimate stays.
+            Err(_) => return,
+        };
+        if let Err(refusal) = self.ledger(CostStage::Actual, entry, whose, micro).await {
+            tracing::warn!(why = refusal.why, "a cost could not be settled; the estimate counts");
+        }
+    }
+
+    /// The owner has said yes to exactly this.
+    ///
+    /// # Errors
+    /// When it could not be recorded: then the limit is what it was.
+    pub(crate) async fn raise_as_proposed(&self, by: &str, raise: &Raise) -> Result<(), Refusal> {
+        let of = BudgetOf { principal: raise.whose.clone(), budget: raise.budget.name().to_owned() };
+        self.raise_budget(by, RaiseBudget { of, limit: raise.limit, seconds: LASTS_S }).await.map(|_| ())
+    }
+
     /// What a call of this executor costs, in millionths.
     pub(crate) fn price_of(&self, executor: &str) -> u64 {
         let price = |line: &String| line.split_once(' ').filter(|(name, _)| *name == executor)?.1.parse().ok();
-        self.setting.budget.prices.iter().find_map(price).unwrap_or(0)
+        self.base.setting.budget.prices.iter().find_map(price).unwrap_or(0)
     }
 
     /// What there is to spend for this call; `None` when it costs nothing.
@@ -139,7 +205,7 @@ impl Policy {
     /// The same for a principal, also outside of a turn.
     ///
     /// # Errors
-    /// See [`Policy::purse`].
+    /// See [`Budgets::purse`].
     pub(crate) async fn purse_for(
         &self,
         turn: TurnId,
@@ -151,9 +217,9 @@ impl Policy {
         if price == 0 {
             return Ok(None);
         }
-        let alone = self.house().spending.lock().await;
+        let alone = self.spending.lock().await;
         let spending = Spending { turn, principal: principal.to_owned() };
-        let (spent, []) = self.memory.spending(trace, spending, []).await.map_err(|error| memory_gone(&error))?;
+        let (spent, []) = self.base.memory.spending(trace, spending, []).await.map_err(|error| memory_gone(&error))?;
         Ok(Some(Purse { _alone: alone, spent, price }))
     }
 
@@ -183,14 +249,14 @@ impl Policy {
         found: &Signed,
         purse: Option<&Purse<'_>>,
     ) -> Option<Over> {
-        let mut used = self.house().used.borrow_mut();
-        used.turn_to(self.clock.wall_ms());
-        used.over(&self.setting.budget, &self.wanted(principal, running, found, purse))
+        let mut used = self.used.borrow_mut();
+        used.turn_to(self.base.clock.wall_ms());
+        used.over(&self.base.setting.budget, &self.wanted(principal, running, found, purse))
     }
 
     /// What costs more than the owner lets go by without a word (design: policy §2).
     pub(crate) fn costly(&self, executor: &str) -> Option<Verdict> {
-        let (price, above) = (self.price_of(executor), u64::from(self.setting.budget.ask_above_micro));
+        let (price, above) = (self.price_of(executor), u64::from(self.base.setting.budget.ask_above_micro));
         if price <= above {
             return None;
         }
@@ -200,13 +266,17 @@ impl Policy {
     }
 
     /// Counts a call that was just allowed, and warns of what is nearly used up.
-    pub(crate) fn use_up(self: &Rc<Self>, principal: &str, running: u64, found: &Signed, purse: Option<&Purse<'_>>) {
+    pub(crate) fn use_up(&self, principal: &str, running: u64, found: &Signed, purse: Option<&Purse<'_>>) {
         let wanted = self.wanted(principal, running, found, purse);
-        let near = self.house().used.borrow_mut().count(&self.setting.budget, &wanted);
+        let near = self.used.borrow_mut().count(&self.base.setting.budget, &wanted);
         for Over { budget, wanted: by_then, limit } in near {
             let (by_then, limit) = (amount(budget, by_then), amount(budget, limit));
             let (name, whose) = (budget.name(), wanted.principal);
-            self.event("budget", &format!("{by_then} of {limit} of the budget {name} is used, last by {whose}"), None);
+            self.base.event(
+                "budget",
+                &format!("{by_then} of {limit} of the budget {name} is used, last by {whose}"),
+                None,
+            );
         }
     }
 
@@ -216,22 +286,22 @@ impl Policy {
     /// When it could not be: then the call does not run.
     pub(crate) async fn keep_used(&self, principal: &str, executor: &str) -> Result<(), Refusal> {
         let (day, count) = {
-            let used = self.house().used.borrow();
-            match used.to_keep(&self.setting.budget, principal, executor) {
+            let used = self.used.borrow();
+            match used.to_keep(&self.base.setting.budget, principal, executor) {
                 None => return Ok(()),
                 Some(count) => (used.day(), count),
             }
         };
         let rows = vec![(principal.to_owned(), executor.to_owned(), count)];
         self.write_used(day, rows).await.map_err(|error| not_durable(&error))?;
-        self.house().used.borrow_mut().kept(day, principal, executor, count);
+        self.used.borrow_mut().kept(day, principal, executor, count);
         Ok(())
     }
 
     /// Writes down what was used to the last call, at an orderly end.
     pub async fn keep_all_used(&self) {
         let (day, rows) = {
-            let used = self.house().used.borrow();
+            let used = self.used.borrow();
             (used.day(), used.all())
         };
         if let Err(error) = self.write_used(day, rows).await {
@@ -240,7 +310,8 @@ impl Policy {
     }
 
     async fn write_used(&self, day: u64, rows: Vec<(String, String, Count)>) -> Result<(), StoreError> {
-        self.store
+        self.base
+            .store
             .run(move |connection| {
                 let write = connection.transaction()?;
                 write.execute("DELETE FROM used WHERE day < ?1 - 1", [signed(day)])?;
@@ -267,14 +338,14 @@ impl Policy {
         let (principal, executor, role) = (principal.to_owned(), executor.name.clone(), String::new());
         let cost =
             Cost { entry, stage, turn, principal, role, executor, micro, tokens_in: 0, tokens_out: 0, sent: None };
-        self.memory.cost(trace, cost, []).await.map(|_| ()).map_err(|error| memory_gone(&error))
+        self.base.memory.cost(trace, cost, []).await.map(|_| ()).map_err(|error| memory_gone(&error))
     }
 
     /// The owner looks at budgets, or changes a limit for a while.
     ///
     /// # Errors
     /// When there is no such principal or budget, or it could not be recorded.
-    pub(crate) async fn budget(self: &Rc<Self>, by: &str, ask: BudgetAsk) -> Result<BudgetAnswer, Refusal> {
+    pub(crate) async fn budget(&self, by: &str, ask: BudgetAsk) -> Result<BudgetAnswer, Refusal> {
         match ask {
             BudgetAsk::Show(principal) => self.show_budgets(&principal).await.map(BudgetAnswer::Report),
             BudgetAsk::Raise(ask) => self.raise_budget(by, ask).await.map(BudgetAnswer::Raised),
@@ -284,7 +355,7 @@ impl Policy {
 
     /// Whose budgets a name means: empty for everybody together.
     fn whose(&self, name: &str) -> Result<String, Refusal> {
-        if name == HOUSE { Ok(String::new()) } else { Ok(self.named_principal(name)?.name) }
+        if name == HOUSE { Ok(String::new()) } else { Ok(self.people.named_principal(name)?.name) }
     }
 
     fn which(&self, of: &BudgetOf) -> Result<(String, Budget), Refusal> {
@@ -304,14 +375,14 @@ impl Policy {
         Ok((whose, budget))
     }
 
-    pub(super) async fn raise_budget(self: &Rc<Self>, by: &str, ask: RaiseBudget) -> Result<BudgetRaised, Refusal> {
+    pub(crate) async fn raise_budget(&self, by: &str, ask: RaiseBudget) -> Result<BudgetRaised, Refusal> {
         let (whose, budget) = self.which(&ask.of)?;
         if ask.seconds == 0 || ask.seconds > MAX_RAISE_S {
             let why =
                 format!("a limit is changed for 1 to {MAX_RAISE_S} seconds; for good it is changed in metnos.toml");
             return Err(Refusal::new(RefusalCode::Invalid, "budget.time", why));
         }
-        let until = self.clock.wall_ms().saturating_add(u64::from(ask.seconds) * 1_000);
+        let until = self.base.clock.wall_ms().saturating_add(u64::from(ask.seconds) * 1_000);
         let (name, limit) = (budget.name(), ask.limit.min(i64::MAX.unsigned_abs()));
         let line = format!(
             "{by} sets the budget {name} of {} to {} for {} s",
@@ -319,46 +390,50 @@ impl Policy {
             amount(budget, limit),
             ask.seconds
         );
-        self.chronicled("budget_raised", &line).await?;
+        self.base.chronicled("budget_raised", &line).await?;
         let row = whose.clone();
-        self.store
+        self.base
+            .store
             .run(move |connection| {
                 let values = params![row, name, signed(limit), signed(until)];
                 connection.execute("INSERT OR REPLACE INTO budget_raises VALUES (?1, ?2, ?3, ?4)", values).map(|_| ())
             })
             .await
             .map_err(|error| not_durable(&error))?;
-        self.house().used.borrow_mut().raises.insert((whose, budget), (limit, until));
+        self.used.borrow_mut().raises.insert((whose, budget), (limit, until));
         Ok(BudgetRaised { principal: ask.of.principal, budget: name.to_owned(), limit, until_ms: until })
     }
 
-    async fn restore_budget(self: &Rc<Self>, by: &str, of: &BudgetOf) -> Result<BudgetRestored, Refusal> {
+    async fn restore_budget(&self, by: &str, of: &BudgetOf) -> Result<BudgetRestored, Refusal> {
         let (whose, budget) = self.which(of)?;
         let name = budget.name();
-        if self.house().used.borrow_mut().raises.remove(&(whose.clone(), budget)).is_none() {
+        if self.used.borrow_mut().raises.remove(&(whose.clone(), budget)).is_none() {
             let why = format!("the budget `{name}` of {} is what the configuration says", shown(&of.principal));
             return Err(Refusal::new(RefusalCode::Unknown, "budget.unknown", why));
         }
-        self.store
+        self.base
+            .store
             .run(move |connection| {
                 let gone = "DELETE FROM budget_raises WHERE principal = ?1 AND budget = ?2";
                 connection.execute(gone, params![whose, name]).map(|_| ())
             })
             .await
             .map_err(|error| not_durable(&error))?;
-        self.chronicled("budget_restored", &format!("{by} restores the budget {name} of {}", of.principal)).await?;
+        self.base
+            .chronicled("budget_restored", &format!("{by} restores the budget {name} of {}", of.principal))
+            .await?;
         Ok(BudgetRestored { principal: of.principal.clone(), budget: name.to_owned() })
     }
 
     async fn show_budgets(&self, name: &str) -> Result<BudgetReport, Refusal> {
-        let set = &self.setting.budget;
-        let now = self.clock.wall_ms();
-        self.house().used.borrow_mut().turn_to(now);
+        let set = &self.base.setting.budget;
+        let now = self.base.clock.wall_ms();
+        self.used.borrow_mut().turn_to(now);
         let mut principals = vec![];
         if name.is_empty() {
-            let owner = self.named_principal("owner")?.name;
+            let owner = self.people.named_principal("owner")?.name;
             principals.push(owner.clone());
-            principals.extend(self.house().used.borrow().principals().into_iter().filter(|who| *who != owner));
+            principals.extend(self.used.borrow().principals().into_iter().filter(|who| *who != owner));
         } else {
             principals.push(self.whose(name)?);
         }
@@ -367,9 +442,9 @@ impl Policy {
         for principal in principals.iter().filter(|who| !who.is_empty()) {
             let spending = Spending { turn: TurnId::NONE, principal: principal.clone() };
             let (spent, []) =
-                self.memory.spending(TraceId::NONE, spending, []).await.map_err(|error| memory_gone(&error))?;
+                self.base.memory.spending(TraceId::NONE, spending, []).await.map_err(|error| memory_gone(&error))?;
             house = Some((spent.day, spent.month));
-            let used = self.house().used.borrow();
+            let used = self.used.borrow();
             let mine = used.of(principal, None);
             let running = self.running_of(principal);
             for (budget, number) in [
@@ -388,19 +463,23 @@ impl Policy {
             Some(both) => both,
             None => {
                 let spending = Spending { turn: TurnId::NONE, principal: String::new() };
-                let (spent, []) =
-                    self.memory.spending(TraceId::NONE, spending, []).await.map_err(|error| memory_gone(&error))?;
+                let (spent, []) = self
+                    .base
+                    .memory
+                    .spending(TraceId::NONE, spending, [])
+                    .await
+                    .map_err(|error| memory_gone(&error))?;
                 (spent.day, spent.month)
             }
         };
-        let used = self.house().used.borrow();
+        let used = self.used.borrow();
         rows.push(row(&used, set, "", Budget::HouseDay, day));
         rows.push(row(&used, set, "", Budget::HouseMonth, month));
-        let growth = self.registry.borrow().growth_left(now);
+        let growth = self.executors.registry.borrow().growth_left(now);
         Ok(BudgetReport {
             budgets: rows,
             births_left_today: growth.births_today,
-            calls_per_minute: self.setting.calls_per_minute,
+            calls_per_minute: self.base.setting.calls_per_minute,
             day_ends_ms: (now / DAY_MS + 1) * DAY_MS,
         })
     }
@@ -410,6 +489,29 @@ impl Policy {
         let turns = self.turns.borrow();
         let mine = turns.each().filter(|(_, turn)| turn.principal.name == principal);
         mine.map(|(_, turn)| turn.running as u64).sum()
+    }
+
+    /// An entry in the ledger about a model.
+    pub(crate) async fn enter(
+        &self,
+        stage: CostStage,
+        (entry, turn, trace): (CallId, TurnId, TraceId),
+        (principal, role, executor): (&str, &str, &str),
+        (amount, out, sent): (Amount, u64, Option<Blake3>),
+    ) -> Result<(), Refusal> {
+        let cost = Cost {
+            entry,
+            stage,
+            turn,
+            principal: principal.to_owned(),
+            role: role.to_owned(),
+            executor: executor.to_owned(),
+            micro: amount.micro,
+            tokens_in: amount.tokens.saturating_sub(out),
+            tokens_out: amount.tokens.min(out),
+            sent,
+        };
+        self.base.memory.cost(trace, cost, []).await.map(|_| ()).map_err(|error| memory_gone(&error))
     }
 }
 

@@ -11,7 +11,6 @@ use metnos_proto::payload::Sealed;
 use crate::decision::Verdict;
 use crate::executors::registry::Signed;
 use crate::people::principal::Principal;
-use crate::policy::Policy;
 use crate::shares::{FILES, Taken, WAITING_BYTES};
 
 /// The rule that denies a call whose file is not here.
@@ -37,13 +36,13 @@ struct Waits {
 
 /// A place among the files that are under way, given back when it is dropped.
 pub(crate) struct Place {
-    policy: Rc<Policy>,
+    files: Rc<Files>,
     number: u64,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.policy.files.under_way.borrow_mut().remove(&self.number);
+        self.files.under_way.borrow_mut().remove(&self.number);
     }
 }
 
@@ -52,16 +51,15 @@ impl Files {
     ///
     /// # Errors
     /// When he has his share, or all are taken.
-    pub(crate) fn place(policy: &Rc<Policy>, principal: &Principal) -> Result<Place, Refusal> {
-        let files = &policy.files;
-        let mut under_way = files.under_way.borrow_mut();
+    pub(crate) fn place(self: &Rc<Self>, principal: &Principal) -> Result<Place, Refusal> {
+        let mut under_way = self.under_way.borrow_mut();
         let taken = Taken::of(&principal.name, under_way.values().map(|(name, owners)| (name.as_str(), *owners, 1)));
         FILES.admit(principal.standing, taken, "quota.files", "files are under way", "send it again in a moment")?;
-        let number = files.next.get();
-        files.next.set(number.wrapping_add(1));
+        let number = self.next.get();
+        self.next.set(number.wrapping_add(1));
         under_way.insert(number, (principal.name.clone(), principal.standing == Standing::Owner));
         drop(under_way);
-        Ok(Place { policy: Rc::clone(policy), number })
+        Ok(Place { files: Rc::clone(self), number })
     }
 
     /// Whether a file of so many bytes may wait for the owner's word.

@@ -7,7 +7,7 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::policyd::{MAX_PER_SLOT, MAX_SLOTS, Slot};
 use serde_json::Value;
 
-use crate::policy::head;
+use crate::text::head;
 
 /// Reads the slots of an intent.
 ///

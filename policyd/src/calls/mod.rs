@@ -1,21 +1,14 @@
-//! One call, from the ask to its result: what it says, what is decided, and what is run.
+//! One call, from the ask to its result: what it says, which turn it belongs to, and what runs.
 
-pub(crate) mod act;
-pub(crate) mod assist;
-pub(crate) mod canaries;
-pub(crate) mod direct;
-pub(crate) mod explain;
+pub(crate) mod call;
 pub(crate) mod files;
-pub(crate) mod gather;
 pub(crate) mod inbox;
 pub mod intent;
 pub(crate) mod opening;
 pub(crate) mod outcome;
 pub(crate) mod path_locks;
 pub mod rate;
-pub(crate) mod reserved;
-pub(crate) mod resume;
-pub(crate) mod secret_injection;
+pub(crate) mod running;
 pub(crate) mod speculative;
 pub mod turns;
 

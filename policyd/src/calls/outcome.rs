@@ -3,45 +3,21 @@
 use metnos_policy::call::spec::Spec;
 use metnos_policy::evidence::results::{Output, Part};
 use metnos_policy::rules::Judgement;
-use metnos_proto::ids::{Blake3, CallId, TurnId};
+use metnos_proto::ids::Blake3;
 use metnos_proto::json::{self, JsonError, Limits};
 use metnos_proto::msg::common::{Leaf, Outcome, Refusal};
 use metnos_proto::msg::policyd::Acted;
-use metnos_proto::msg::sandboxd::{MAX_LEAVES, RunReport};
+use metnos_proto::msg::sandboxd::RunReport;
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::guard::shown;
-use crate::policy::Policy;
 
 /// The most bytes of leaves that are passed on, so that the answer fits a frame.
 const MAX_LEAF_BYTES: usize = 48 * 1024;
 /// What a leaf weighs beside its pointer.
 const LEAF_BYTES: usize = 40;
-
-impl Policy {
-    /// Whether the report is about this result and this turn. The bytes are hashed, never read for what they say.
-    pub(crate) fn fitting(&self, turn: TurnId, report: &RunReport, result: &Sealed) -> Result<(), String> {
-        if report.leaves.len() > MAX_LEAVES {
-            return Err(format!("{} leaves, {MAX_LEAVES} is the limit", report.leaves.len()));
-        }
-        if report.leaves.iter().any(|leaf| !json::is_pointer(&leaf.pointer)) {
-            return Err("a leaf that is at no place in a document".to_owned());
-        }
-        let bytes = result.read().map_err(|error| error.to_string())?;
-        if Blake3::of(&bytes) != report.result {
-            return Err("the result is not the one that it names".to_owned());
-        }
-        let turns = self.turns.borrow();
-        let Some(open) = turns.get(turn) else { return Ok(()) };
-        let foreign = |from: CallId| !open.kept().any(|kept| kept.call == from);
-        if report.inputs.iter().any(|input| foreign(input.from)) {
-            return Err("it names an input that is no result of this turn".to_owned());
-        }
-        Ok(())
-    }
-}
 
 /// The labels of a result: from the manifest, from what went in, and never from the bytes. Only a success speaks with
 /// the manifest's voice: the text of an error is anybody's.

@@ -10,16 +10,12 @@ use std::time::Duration;
 use metnos_policy::call::paths::{Places, resolve};
 use metnos_policy::call::spec::Spec;
 use metnos_proto::executor::{Capability, Manifest, Role};
-use metnos_proto::ids::TurnId;
-use metnos_proto::json::{JsonError, child};
-use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
+use metnos_proto::json::child;
+use metnos_proto::msg::common::{Refusal, RefusalCode};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::arguments::{Arguments, Resolved};
 use crate::decision::MAX_RUNNING;
-use crate::executors::registry::Signed;
-use crate::policy::Policy;
 
 /// How long a call waits for its turn: longer than any call of an executor that ships may run for, and so short that the
 /// planner still waits for the answer.
@@ -118,41 +114,6 @@ impl Drop for PathLock {
     }
 }
 
-impl Policy {
-    /// The locks on what a granted call changes, held or waited for.
-    ///
-    /// # Errors
-    /// When too many wait already.
-    pub(crate) fn path_lock(
-        &self,
-        signed: &Signed,
-        arguments: &Result<Arguments, JsonError>,
-        resolved: &Result<Resolved, Refusal>,
-    ) -> Result<Option<PathLock>, Refusal> {
-        let (Ok(arguments), Ok(resolved)) = (arguments, resolved) else { return Ok(None) };
-        let filled = arguments.fill(&signed.spec, resolved);
-        let value = filled.as_ref().map_or(arguments.value(), |filled| &filled.value);
-        self.path_locks.queue(&signed.manifest, &signed.spec, value, &self.setting.places)
-    }
-
-    /// Waits until nothing before a call changes the same paths.
-    ///
-    /// # Errors
-    /// When that takes too long; nothing ran then.
-    pub(crate) async fn turn_comes(
-        self: &Rc<Self>,
-        turn: TurnId,
-        executor: &ExecutorId,
-        lock: Option<&PathLock>,
-    ) -> Result<(), Refusal> {
-        let Some(lock) = lock else { return Ok(()) };
-        lock.held().await.inspect_err(|refusal| {
-            let why = format!("{executor} was allowed and did not run: {}: {}", refusal.rule, refusal.why);
-            self.event("refused", &why, Some(turn));
-        })
-    }
-}
-
 fn busy(why: &str) -> Refusal {
     Refusal::new(RefusalCode::Busy, "path.busy", format!("{why}, so nothing was run")).remedy("try again in a moment")
 }
@@ -182,7 +143,7 @@ fn changed(manifest: &Manifest, spec: &Spec, arguments: &Value, places: &Places)
 }
 
 /// A path as names, from the root.
-fn resolved(text: &str, places: &Places) -> Path {
+pub(crate) fn resolved(text: &str, places: &Places) -> Path {
     resolve(text, places).path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 

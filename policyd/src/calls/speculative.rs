@@ -10,8 +10,8 @@ use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
 use tokio::task::JoinHandle;
 
+use crate::base::Base;
 use crate::executors::registry::Signed;
-use crate::policy::Policy;
 
 /// What comes of a call.
 type Answer = Result<(RunReport, [Sealed; 1]), RpcError>;
@@ -19,7 +19,7 @@ type Answer = Result<(RunReport, [Sealed; 1]), RpcError>;
 /// A call that sandboxd makes ready. Dropped without a word it is called off.
 #[derive(Debug)]
 pub(crate) struct Speculative {
-    policy: Rc<Policy>,
+    base: Rc<Base>,
     call: CallId,
     trace: TraceId,
     /// Of the link to the sandboxd that it was handed to.
@@ -27,28 +27,28 @@ pub(crate) struct Speculative {
     answer: Option<JoinHandle<Answer>>,
 }
 
-impl Policy {
+impl Speculative {
     /// Hands a call over ahead of its record. `None` when it must wait: what it is given besides its arguments, a secret, a
     /// model's words or a file, is for a call whose decision stands, and for no other.
-    pub(crate) fn prepare_speculatively(
-        self: &Rc<Self>,
+    pub(crate) fn prepare(
+        base: &Rc<Base>,
         signed: &Signed,
         trace: TraceId,
         run: Run,
         arguments: &Sealed,
-    ) -> Option<Speculative> {
+    ) -> Option<Self> {
         let given = signed.manifest.mind.is_some()
             || signed.manifest.file.is_some()
             || !crate::vault::named(&signed.manifest).is_empty();
-        if given || !self.sandbox_ready() {
+        if given || !base.sandbox_ready() {
             return None;
         }
-        let (arguments, call, policy) = (arguments.share().ok()?, run.call, Rc::clone(self));
+        let (arguments, call, sandbox) = (arguments.share().ok()?, run.call, Rc::clone(base));
         let answer = tokio::task::spawn_local(async move {
-            policy.ask_sandbox(policy.sandbox.run_speculative(trace, RunSpeculative { run }, [arguments])).await
+            sandbox.ask_sandbox(sandbox.sandbox.run_speculative(trace, RunSpeculative { run }, [arguments])).await
         });
-        let generation = *self.sandbox.generations().borrow();
-        Some(Speculative { policy: Rc::clone(self), call, trace, generation, answer: Some(answer) })
+        let generation = *base.sandbox.generations().borrow();
+        Some(Self { base: Rc::clone(base), call, trace, generation, answer: Some(answer) })
     }
 }
 
@@ -56,7 +56,7 @@ impl Speculative {
     /// Whether it was lost with the sandboxd that it was handed to. That one has not heard the word, so it ran nothing, and
     /// the call may be handed over anew.
     pub(crate) fn is_lost(&self) -> bool {
-        self.generation != *self.policy.sandbox.generations().borrow()
+        self.generation != *self.base.sandbox.generations().borrow()
     }
 
     /// The decision stands in this line: what came of the call.
@@ -70,14 +70,14 @@ impl Speculative {
     /// Says what became of the decision, to the sandboxd that was handed the call and to no other: one that has come in its
     /// place does not know policyd yet. A word that does not come through is as good as `None`.
     fn tell(&self, decision_seq: Option<u64>) -> impl Future<Output = ()> + 'static {
-        let (policy, trace, generation) = (Rc::clone(&self.policy), self.trace, self.generation);
+        let (base, trace, generation) = (Rc::clone(&self.base), self.trace, self.generation);
         let word = Decided { call: self.call, decision_seq };
         async move {
-            if generation != *policy.sandbox.generations().borrow() {
+            if generation != *base.sandbox.generations().borrow() {
                 return;
             }
             // Without the scheduler's budget, the first poll sends; nothing comes between the look and that.
-            if let Err(error) = tokio::task::unconstrained(policy.sandbox.decided(trace, word, [])).await {
+            if let Err(error) = tokio::task::unconstrained(base.sandbox.decided(trace, word, [])).await {
                 tracing::debug!(%error, "sandboxd has not heard what became of a decision");
             }
         }

@@ -3,6 +3,7 @@
 //! so many lines or so long. Nothing is decided before the memoryd at hand has read its files whole and proven that they are
 //! what was signed.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,14 +14,14 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{Anchored, ChainHead, VERIFYING};
 use metnos_proto::role::RoleName;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 
+use crate::base::Base;
 use crate::chronicle::heads::{End, Last};
-use crate::policy::Policy;
+use crate::key::InstanceKey;
 use crate::refusals::memory_gone;
-use crate::store::StoreError;
-use crate::store::full_or;
+use crate::store::{StoreError, full_or};
 
 /// How long to wait before a memoryd that could not say is asked again.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -62,15 +63,31 @@ pub struct Chain {
     closed: watch::Sender<bool>,
 }
 
-impl Policy {
-    /// What was signed before this start.
-    pub fn know_anchor(&self, last: Option<Last>) {
-        let mut chain = self.chain.borrow_mut();
-        chain.last = last.map(|last| last.anchor);
-        chain.end = last.map(|last| last.end);
-        if last.is_some_and(|last| self.key.sign_anchor(&last.anchor) != last.signature) {
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Anchors {
+    base: Rc<Base>,
+    key: Rc<InstanceKey>,
+    /// What is known of the chronicle's head.
+    pub(crate) chain: RefCell<Chain>,
+    /// Held by whoever has a head of the chronicle signed.
+    signing: Mutex<()>,
+}
+
+impl Anchors {
+    /// With what was signed before this start.
+    pub(crate) fn new(base: &Rc<Base>, key: &Rc<InstanceKey>, last: Option<Last>) -> Rc<Self> {
+        let mut chain =
+            Chain { last: last.map(|last| last.anchor), end: last.map(|last| last.end), ..Chain::default() };
+        if last.is_some_and(|last| key.sign_anchor(&last.anchor) != last.signature) {
             chain.forged = Some("the last head in policy.sqlite does not bear this instance's signature".to_owned());
         }
+        Rc::new(Self {
+            base: Rc::clone(base),
+            key: Rc::clone(key),
+            chain: RefCell::new(chain),
+            signing: Mutex::default(),
+        })
     }
 
     /// Nothing is decided on a chronicle that is not what was signed, nor before the memoryd at hand has proven that it is:
@@ -82,7 +99,7 @@ impl Policy {
         if let Some(said) = self.said_of_chain() {
             return said;
         }
-        let here = async { self.memory.generations().wait_for(|generation| *generation != 0).await.is_ok() };
+        let here = async { self.base.memory.generations().wait_for(|generation| *generation != 0).await.is_ok() };
         if !timeout(HERE_WITHIN, here).await.unwrap_or(false) {
             return self.said_of_chain().unwrap_or_else(|| Err(memory_gone(&RpcError::Gone(RoleName::Memoryd))));
         }
@@ -126,7 +143,7 @@ impl Policy {
                 "`metnosctl audit verify` shows where; restore the instance from a backup: `metnosctl restore`",
             )));
         }
-        let here = Some(*self.memory.generations().borrow()).filter(|generation| *generation != 0)?;
+        let here = Some(*self.base.memory.generations().borrow()).filter(|generation| *generation != 0)?;
         if *chain.proven.borrow() == here {
             return Some(Ok(()));
         }
@@ -138,8 +155,8 @@ impl Policy {
     /// Has every memoryd that comes prove itself by the head that was signed last, then signs what it tells, until the
     /// daemon ends.
     pub async fn keep_chain(self: Rc<Self>) {
-        let Some(mut notes) = self.memory.take_notes() else { return };
-        let mut generations = self.memory.generations();
+        let Some(mut notes) = self.base.memory.take_notes() else { return };
+        let mut generations = self.base.memory.generations();
         loop {
             let here = *generations.borrow_and_update();
             let (proven, broken) = self.chain_stands();
@@ -189,7 +206,7 @@ impl Policy {
 
     /// Asks memoryd over link `here` whether its files are what was signed, to the last head and from there to their end;
     /// whether it has answered.
-    async fn prove(self: &Rc<Self>, here: u32) -> bool {
+    async fn prove(&self, here: u32) -> bool {
         let _signing = self.signing.lock().await;
         let (last, end) = {
             let chain = self.chain.borrow();
@@ -199,7 +216,7 @@ impl Policy {
         // A memoryd that was restarted since the stop has written lines that nobody has signed.
         let closed = end == End::Added || (end == End::Closed && here == 1);
         let ask = Anchored { seq, hash, whole: true, closed };
-        let mut generations = self.memory.generations();
+        let mut generations = self.base.memory.generations();
         let answer = tokio::select! {
             biased;
             // Another one is asked something else: lines that this one has written after a stop are none that were added.
@@ -207,7 +224,7 @@ impl Policy {
                 self.chain_is(0, None);
                 return false;
             }
-            answer = self.memory.anchored(TraceId::NONE, ask, []) => answer,
+            answer = self.base.memory.anchored(TraceId::NONE, ask, []) => answer,
         };
         match answer {
             Ok((head, [])) => {
@@ -227,7 +244,7 @@ impl Policy {
                 }
             }
             Err(RpcError::Refused(refusal)) if refusal.rule == ALTERED => {
-                if closed && let Err(error) = self.store.ends(End::Added).await {
+                if closed && let Err(error) = self.base.store.ends(End::Added).await {
                     tracing::error!(%error, "that the chronicle was altered could not be kept");
                 }
                 self.distrust(refusal.why);
@@ -261,16 +278,16 @@ impl Policy {
     }
 
     /// The chronicle is what was signed, and goes on: lines may follow from here on.
-    async fn reopened(self: &Rc<Self>, end: End, head: &ChainHead) -> Result<bool, StoreError> {
+    async fn reopened(&self, end: End, head: &ChainHead) -> Result<bool, StoreError> {
         if end != End::Open {
-            self.store.ends(End::Open).await?;
+            self.base.store.ends(End::Open).await?;
             self.chain.borrow_mut().end = Some(End::Open);
         }
         self.anchor(head, true).await
     }
 
     /// Lines that nobody had signed when the chronicle was opened: a crash leaves some. They are told of, and signed now.
-    fn count_unsigned(self: &Rc<Self>, last: Option<Anchor>, head: &ChainHead) {
+    fn count_unsigned(&self, last: Option<Anchor>, head: &ChainHead) {
         let Some(last) = last else { return };
         let unsigned = head.opened.saturating_sub(last.seq);
         if unsigned > 0 && self.chain.borrow().unsigned != unsigned {
@@ -281,13 +298,13 @@ impl Policy {
                  an effect can be among those",
                 last.seq
             );
-            self.event("chronicle_unsigned", &text, None);
+            self.base.event("chronicle_unsigned", &text, None);
         }
         self.chain.borrow_mut().unsigned = unsigned;
     }
 
     /// Signs a head that memoryd has told of, and keeps it; `false` when it is one from before the last.
-    async fn told_head(self: &Rc<Self>, head: &ChainHead) -> bool {
+    async fn told_head(&self, head: &ChainHead) -> bool {
         let _signing = self.signing.lock().await;
         match self.anchor(head, true).await {
             Ok(fits) => {
@@ -308,7 +325,7 @@ impl Policy {
         if self.chain.borrow().last.is_none_or(|last| last.seq != head.seq) {
             return;
         }
-        match self.store.ends(End::Closed).await {
+        match self.base.store.ends(End::Closed).await {
             Ok(()) => {
                 let mut chain = self.chain.borrow_mut();
                 // Only a memoryd of another start is asked for it: this policyd may outlive the one that has ended.
@@ -321,7 +338,7 @@ impl Policy {
 
     /// Signs a head and keeps it. Another one at the line that was signed last is an alarm; one before it says nothing by
     /// itself: `false`. Whoever calls it holds `signing`.
-    async fn anchor(self: &Rc<Self>, head: &ChainHead, listed: bool) -> Result<bool, StoreError> {
+    async fn anchor(&self, head: &ChainHead, listed: bool) -> Result<bool, StoreError> {
         let last = self.chain.borrow().last;
         if let Some(last) = last.filter(|last| head.seq <= last.seq) {
             if head.seq == last.seq && head.hash != last.hash {
@@ -332,8 +349,8 @@ impl Policy {
         if head.seq == 0 {
             return Ok(true);
         }
-        let anchor = Anchor { seq: head.seq, hash: head.hash, root: head.root, ts_ms: self.clock.wall_ms() };
-        self.store.anchored(anchor, self.key.sign_anchor(&anchor), listed, End::Open).await?;
+        let anchor = Anchor { seq: head.seq, hash: head.hash, root: head.root, ts_ms: self.base.clock.wall_ms() };
+        self.base.store.anchored(anchor, self.key.sign_anchor(&anchor), listed, End::Open).await?;
         self.chain.borrow_mut().last = Some(anchor);
         Ok(true)
     }
@@ -343,7 +360,7 @@ impl Policy {
     ///
     /// # Errors
     /// When memoryd cannot show that its chronicle is what was signed, or the signature cannot be kept.
-    pub(crate) async fn signed_up_to(self: &Rc<Self>, seq: u64) -> Result<(), Refusal> {
+    pub(crate) async fn signed_up_to(&self, seq: u64) -> Result<(), Refusal> {
         let _signing = self.signing.lock().await;
         let last = self.chain.borrow().last;
         if last.is_some_and(|last| last.seq >= seq) {
@@ -358,7 +375,7 @@ impl Policy {
     }
 
     /// Has the head signed as it is now. Nothing need have been recorded since it was signed last.
-    async fn sign_head(self: &Rc<Self>) -> Result<(), Refusal> {
+    async fn sign_head(&self) -> Result<(), Refusal> {
         let _signing = self.signing.lock().await;
         let last = self.chain.borrow().last;
         let head = self.head_after(last).await?;
@@ -370,10 +387,10 @@ impl Policy {
     }
 
     /// memoryd's head, with its word that the last signed one still stands below it. Whoever calls it holds `signing`.
-    async fn head_after(self: &Rc<Self>, last: Option<Anchor>) -> Result<ChainHead, Refusal> {
+    async fn head_after(&self, last: Option<Anchor>) -> Result<ChainHead, Refusal> {
         let (seq, hash) = last.map_or((0, GENESIS), |last| (last.seq, last.hash));
         let ask = Anchored { seq, hash, whole: false, closed: false };
-        match self.memory.anchored(TraceId::NONE, ask, []).await {
+        match self.base.memory.anchored(TraceId::NONE, ask, []).await {
             Ok((head, [])) => Ok(head),
             Err(RpcError::Refused(refusal)) if refusal.rule == ALTERED => {
                 self.distrust(refusal.why.clone());
@@ -389,7 +406,7 @@ impl Policy {
     /// # Errors
     /// When it does not hold, or cannot be signed; that nothing ran is recorded.
     pub(crate) async fn chain_holds_for(
-        self: &Rc<Self>,
+        &self,
         acts: bool,
         id: &ExecutorId,
         turn: TurnId,
@@ -401,7 +418,7 @@ impl Policy {
         }
         self.signed_up_to(seq).await.inspect_err(|refusal| {
             let why = format!("{id} was allowed and did not run: {}: {}", refusal.rule, refusal.why);
-            self.event("refused", &why, Some(turn));
+            self.base.event("refused", &why, Some(turn));
         })
     }
 
@@ -410,16 +427,16 @@ impl Policy {
         if !acts {
             return;
         }
-        let policy = Rc::clone(self);
+        let anchors = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            if let Err(refusal) = policy.sign_head().await {
+            if let Err(refusal) = anchors.sign_head().await {
                 tracing::warn!(%refusal, "what an effect has left in the chronicle is signed later");
             }
         });
     }
 
     /// policyd alone is stopped: the head is signed once more.
-    pub async fn sign_at_stop(self: &Rc<Self>) {
+    pub async fn sign_at_stop(&self) {
         if !matches!(self.said_of_chain(), Some(Ok(()))) {
             return;
         }
@@ -431,7 +448,7 @@ impl Policy {
     /// All daemons are stopped: returns when memoryd has told its last head and it is signed, or memoryd is gone.
     pub async fn chain_closed(&self) {
         let mut closed = self.chain.borrow().closed.subscribe();
-        let mut here = self.memory.generations();
+        let mut here = self.base.memory.generations();
         tokio::select! {
             _ = closed.wait_for(|closed| *closed) => return,
             _ = here.wait_for(|generation| *generation == 0) => {}
@@ -439,10 +456,10 @@ impl Policy {
         let _ = timeout(LAST_HEAD_WITHIN, closed.wait_for(|closed| *closed)).await;
     }
 
-    fn distrust(self: &Rc<Self>, why: String) {
+    fn distrust(&self, why: String) {
         tracing::error!(%why, "the chronicle is not what was signed: nothing is decided any more");
         self.chain.borrow_mut().broken = Some(why.clone());
-        self.event("chronicle_broken", &why, None);
+        self.base.event("chronicle_broken", &why, None);
     }
 }
 

@@ -2,8 +2,6 @@
 //! brings it back, with a reason; what he disowns never is again, whatever lies in the pool, is born or is let back later.
 //! Nothing of either is deleted. Power is taken away before it is written down, and given back after.
 
-use std::rc::Rc;
-
 use metnos_proto::doc::executor::{LifecycleAnswer, LifecycleChange, State};
 use metnos_proto::edge::RpcError;
 use metnos_proto::executor::is_name;
@@ -16,13 +14,13 @@ use rusqlite::params;
 use serde::Serialize;
 
 use crate::decision::{REVOKED, sandbox_gone};
-use crate::executors::births::MAX_WHY;
+use crate::executors::Executors;
+use crate::executors::lifecycle::MAX_WHY;
 use crate::executors::unquarantine::{Found, Way};
 use crate::guard::shown;
 use crate::people::principal::Principal;
-use crate::policy::{Policy, head};
-use crate::store::{Row, RowState, Store, StoreError};
-use crate::store::{not_durable, signed};
+use crate::store::{Row, RowState, Store, StoreError, not_durable, signed};
+use crate::text::head;
 
 /// In the database itself: no statement of any later version leaves a revocation by mistake.
 pub(crate) const FOR_EVER: &str = "
@@ -132,13 +130,13 @@ struct RevokeMatter<'a> {
     schema: String,
 }
 
-impl Policy {
+impl Executors {
     /// See [`LifecycleAsk`].
     ///
     /// # Errors
     /// Why it is not done; then nothing is.
     pub(crate) async fn owners_word(
-        self: &Rc<Self>,
+        &self,
         principal: &Principal,
         ask: LifecycleAsk,
     ) -> Result<LifecycleAnswer, Refusal> {
@@ -163,11 +161,7 @@ impl Policy {
         })
     }
 
-    async fn archive(
-        self: &Rc<Self>,
-        principal: &Principal,
-        word: LifecycleTarget,
-    ) -> Result<LifecycleChange, Refusal> {
+    async fn archive(&self, principal: &Principal, word: LifecycleTarget) -> Result<LifecycleChange, Refusal> {
         let reason = reason_of(&word.reason, false)?;
         let row = self.ever_signed(&word.name)?;
         let from_quarantine = match row.state {
@@ -183,27 +177,23 @@ impl Policy {
         };
         let state = RowState::Archived { from_quarantine };
         self.lay(&row, state, &head(&why, MAX_WHY)).await?;
-        self.event("executor_archived", &format!("{} puts {} away: {reason}", principal.name, row.id), None);
+        self.base.event("executor_archived", &format!("{} puts {} away: {reason}", principal.name, row.id), None);
         self.tell_losses().await;
         Ok(outcome(&row, State::Archived, &why, true))
     }
 
     /// Takes it out of use: first for every decision from now on, then for good.
-    async fn lay(self: &Rc<Self>, row: &Row, state: RowState, why: &str) -> Result<(), Refusal> {
-        let now = self.clock.wall_ms();
+    async fn lay(&self, row: &Row, state: RowState, why: &str) -> Result<(), Refusal> {
+        let now = self.base.clock.wall_ms();
         self.registry.borrow_mut().lay(&row.id, state, why, now);
-        let written = self.store.laid(row.id.clone(), state, why.to_owned(), now).await;
+        let written = self.base.store.laid(row.id.clone(), state, why.to_owned(), now).await;
         written.map_err(|error| {
             let why = format!("{} is out of use only until policyd ends: {error}", row.id);
             Refusal::new(RefusalCode::Internal, "policyd.internal", why).remedy("look at the disk, then say it again")
         })
     }
 
-    async fn restore(
-        self: &Rc<Self>,
-        principal: &Principal,
-        word: LifecycleTarget,
-    ) -> Result<LifecycleChange, Refusal> {
+    async fn restore(&self, principal: &Principal, word: LifecycleTarget) -> Result<LifecycleChange, Refusal> {
         let reason = reason_of(&word.reason, true)?;
         let row = self.ever_signed(&word.name)?;
         let from_quarantine = match row.state {
@@ -237,11 +227,12 @@ impl Policy {
             }
         }
         let clear_findings = ClearFindings { id: row.id.clone(), digests: row.digests.clone() };
-        self.ask_sandbox(self.sandbox.clear_findings(TraceId::NONE, clear_findings, []))
+        self.base
+            .ask_sandbox(self.base.sandbox.clear_findings(TraceId::NONE, clear_findings, []))
             .await
             .map_err(RpcError::into_refusal)?;
         // Without its line it stays where it is.
-        self.chronicled("executor_restored", &says).await?;
+        self.base.chronicled("executor_restored", &says).await?;
         let back = Row { state: RowState::Signed, why: String::new(), ..row };
         self.take_out(back.clone()).await?;
         self.finish_birth(&back.id).await?;
@@ -249,8 +240,8 @@ impl Policy {
     }
 
     /// Out of the archive, and no further: what stood against it still does.
-    async fn back_to_quarantine(self: &Rc<Self>, row: Row, says: &str, why: &str) -> Result<LifecycleChange, Refusal> {
-        self.chronicled("executor_restored", &format!("{says}; it is in quarantine: {why}")).await?;
+    async fn back_to_quarantine(&self, row: Row, says: &str, why: &str) -> Result<LifecycleChange, Refusal> {
+        self.base.chronicled("executor_restored", &format!("{says}; it is in quarantine: {why}")).await?;
         let back = Row { state: RowState::Quarantined, why: head(why, MAX_WHY), ..row };
         self.take_out(back.clone()).await?;
         Ok(outcome(&back, State::Quarantined, why, true))
@@ -258,7 +249,7 @@ impl Policy {
 
     /// It leaves the archive; another word may have been said about it meanwhile, which counts then.
     async fn take_out(&self, back: Row) -> Result<(), Refusal> {
-        let since_ms = self.clock.wall_ms();
+        let since_ms = self.base.clock.wall_ms();
         let back = Row { since_ms, ..back };
         let archived = |row: &Row| matches!(row.state, RowState::Archived { .. });
         let altered = || {
@@ -268,7 +259,7 @@ impl Policy {
         if !self.registry.borrow().row(&back.id).is_some_and(archived) {
             return Err(altered());
         }
-        self.store.restored(back.clone()).await.map_err(|error| not_durable(&error))?;
+        self.base.store.restored(back.clone()).await.map_err(|error| not_durable(&error))?;
         let mut registry = self.registry.borrow_mut();
         if !registry.row(&back.id).is_some_and(archived) {
             return Err(altered());
@@ -280,7 +271,7 @@ impl Policy {
     /// Whether one more executor that is no seed may be active.
     fn has_room_for(&self, row: &Row) -> Result<(), Refusal> {
         let registry = self.registry.borrow();
-        if registry.is_grown(row) && registry.growth_left(self.clock.wall_ms()).active == 0 {
+        if registry.is_grown(row) && registry.growth_left(self.base.clock.wall_ms()).active == 0 {
             let why = format!("{} stays in the archive: as many that are no seeds are active as may be", row.id);
             return Err(denied("growth.full", why, "put another one away first: `metnosctl executor archive`"));
         }
@@ -288,22 +279,18 @@ impl Policy {
     }
 
     /// One row, compared with the pool as it is.
-    async fn found(self: &Rc<Self>, row: &Row) -> Result<Found, Refusal> {
-        self.sandbox_soon().await;
-        if !self.sandbox_ready() {
+    pub(crate) async fn found(&self, row: &Row) -> Result<Found, Refusal> {
+        self.base.sandbox_soon().await;
+        if !self.base.sandbox_ready() {
             return Err(sandbox_gone().refusal());
         }
-        let listing = self.ask_sandbox(self.sandbox.pool(TraceId::NONE, Pool {}, [])).await;
+        let listing = self.base.ask_sandbox(self.base.sandbox.pool(TraceId::NONE, Pool {}, [])).await;
         let (listing, []) = listing.map_err(RpcError::into_refusal)?;
         let entry = listing.entries.iter().find(|entry| entry.id == row.id);
         Ok(Found::of(row.clone(), entry))
     }
 
-    async fn revoke_signature(
-        self: &Rc<Self>,
-        principal: &Principal,
-        word: Revocation,
-    ) -> Result<LifecycleChange, Refusal> {
+    async fn revoke_signature(&self, principal: &Principal, word: Revocation) -> Result<LifecycleChange, Refusal> {
         let reason = reason_of(&word.reason, true)?;
         let row = self.ever_signed(&word.name)?;
         if row.state == RowState::Revoked {
@@ -325,10 +312,10 @@ impl Policy {
                 "what was confirmed is not what there is now, or not for this reason; nothing was done".to_owned();
             return Err(denied("revoke.altered", why, "look again, without --confirm"));
         }
-        let turns = self.turns_running(&row.id.name);
+        let turns = self.running.turns_running(&row.id.name);
         let laid = self.lay(&row, RowState::Revoked, &reason).await;
         let text = format!("{} revokes the signature of {}, for ever: {reason}", principal.name, row.id);
-        self.event("executor_revoked", &text, None);
+        self.base.event("executor_revoked", &text, None);
         self.revoke_texts(&row).await;
         // What has begun with it ends; a sandboxd that does not hear ends it when it is restarted.
         let (_, deaf) = self.end_calls(turns.into_iter().map(Some)).await;
@@ -343,20 +330,20 @@ impl Policy {
     }
 
     /// Tells sandboxd of one that was disowned while it runs; the next one hears of all when it comes.
-    async fn revoke_texts(self: &Rc<Self>, row: &Row) {
+    async fn revoke_texts(&self, row: &Row) {
         let ask = RevokeTexts { id: row.id.clone(), digests: row.digests.clone() };
-        if let Err(error) = self.ask_sandbox(self.sandbox.revoke_texts(TraceId::NONE, ask, [])).await {
+        if let Err(error) = self.base.ask_sandbox(self.base.sandbox.revoke_texts(TraceId::NONE, ask, [])).await {
             tracing::warn!(id = %row.id, %error, "sandboxd does not know yet that an executor is revoked");
         }
     }
 
     /// Tells a new sandboxd of everything that was ever disowned, before it is asked for anything. Without that nothing is
     /// loaded.
-    pub(crate) async fn tell_disowned(self: &Rc<Self>) -> bool {
+    pub(crate) async fn tell_disowned(&self) -> bool {
         let rows = self.registry.borrow().rows();
         for row in rows.into_iter().filter(|row| row.state == RowState::Revoked) {
             let ask = RevokeTexts { id: row.id.clone(), digests: row.digests };
-            if let Err(error) = self.sandbox.revoke_texts(TraceId::NONE, ask, []).await {
+            if let Err(error) = self.base.sandbox.revoke_texts(TraceId::NONE, ask, []).await {
                 tracing::error!(id = %row.id, %error, "sandboxd does not take that an executor is revoked");
                 return false;
             }
@@ -376,7 +363,8 @@ mod tests {
     use metnos_proto::ids::Blake3;
 
     use super::*;
-    use crate::store::{Opened, STORE_FILE, Told};
+    use crate::opened::Opened;
+    use crate::store::{STORE_FILE, Told};
 
     fn id() -> ExecutorId {
         ExecutorId { name: "a".into(), version: "1.0.0".into() }
@@ -386,7 +374,7 @@ mod tests {
         loop {
             // The thread lets go of the file a moment later.
             match Opened::open(folder, &[1; 32]) {
-                Ok(opened) => return opened.rows,
+                Ok(opened) => return opened.kept.executors.rows,
                 Err(_) => std::thread::yield_now(),
             }
         }

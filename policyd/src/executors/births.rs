@@ -13,22 +13,20 @@ use metnos_proto::msg::memoryd::{ExecutorBorn, ExecutorLost};
 use metnos_proto::msg::policyd::NoticeKind;
 use metnos_proto::msg::sandboxd::{Birth, Born, Install, Pool, TrustKey};
 use metnos_proto::payload::Sealed;
-
 use tokio::task::{JoinError, JoinSet};
 
+use crate::executors::Executors;
 use crate::executors::archive::told_why;
-use crate::executors::lifecycle::{Step, reconcile};
+use crate::executors::lifecycle::{MAX_WHY, Step, reconcile};
 use crate::executors::registry::{Signed, Standing, Tested};
-use crate::policy::{Policy, head};
 use crate::store::{Row, RowState, Told};
+use crate::text::head;
 
 /// How long to wait before what was left unfinished is tried again, in milliseconds: doubling.
 const RETRY_FIRST_MS: u64 = 200;
 const RETRY_LAST_MS: u64 = 30_000;
 /// How many births are under way at once: each runs its tests one after the other.
 const BIRTHS_AT_ONCE: usize = 3;
-/// The most bytes of a reason that is kept.
-pub(crate) const MAX_WHY: usize = 500;
 /// The most notes about executors that nobody knows that are recorded.
 const MAX_STRANGE_NOTES: u32 = 16;
 
@@ -44,10 +42,10 @@ pub(crate) enum Progress {
     Later,
 }
 
-impl Policy {
+impl Executors {
     /// Keeps the pool and the registry in step with every sandboxd that comes, until the daemon ends.
     pub async fn keep_sandbox(self: Rc<Self>) {
-        let mut generations = self.sandbox.generations();
+        let mut generations = self.base.sandbox.generations();
         loop {
             let generation = match generations.wait_for(|generation| *generation != 0).await {
                 Ok(generation) => *generation,
@@ -67,7 +65,7 @@ impl Policy {
             if *generations.borrow() == generation && generations.wait_for(|now| *now != generation).await.is_err() {
                 return;
             }
-            self.established.send_replace(0);
+            self.base.established.send_replace(0);
             self.registry.borrow_mut().suspend("sandboxd, which verifies it, is not there");
         }
     }
@@ -75,7 +73,7 @@ impl Policy {
     /// Trust first, then look until nothing is left to do on this link.
     async fn establish(self: &Rc<Self>, generation: u32) {
         let key = TrustKey { public_key: self.key.public() };
-        if let Err(error) = self.sandbox.trust(TraceId::NONE, key, []).await {
+        if let Err(error) = self.base.sandbox.trust(TraceId::NONE, key, []).await {
             tracing::error!(%error, "sandboxd does not take the key of this instance");
             return;
         }
@@ -83,7 +81,7 @@ impl Policy {
             return;
         }
         let mut wait_ms = RETRY_FIRST_MS;
-        let mut memory = self.memory.generations();
+        let mut memory = self.base.memory.generations();
         loop {
             memory.mark_unchanged();
             match self.look(generation).await {
@@ -92,7 +90,7 @@ impl Policy {
                     return;
                 }
                 Ok(Progress::Later) => {}
-                Err(why) => self.event("pool", &format!("the pool cannot be compared: {why}"), None),
+                Err(why) => self.base.event("pool", &format!("the pool cannot be compared: {why}"), None),
             }
             tokio::select! {
                 _ = memory.changed() => {}
@@ -103,10 +101,11 @@ impl Policy {
     }
 
     /// Compares the pool with the registry once and does what follows.
-    async fn look(self: &Rc<Self>, generation: u32) -> Result<Progress, String> {
-        let (listing, []) = self.sandbox.pool(TraceId::NONE, Pool {}, []).await.map_err(|error| error.to_string())?;
+    pub(crate) async fn look(self: &Rc<Self>, generation: u32) -> Result<Progress, String> {
+        let (listing, []) =
+            self.base.sandbox.pool(TraceId::NONE, Pool {}, []).await.map_err(|error| error.to_string())?;
         let rows = self.registry.borrow().rows();
-        let steps = reconcile(&listing.entries, &rows, self.setting.seeds)?;
+        let steps = reconcile(&listing.entries, &rows, self.base.setting.seeds)?;
         self.registry.borrow_mut().forget_staged();
         let mut progress = Progress::Done;
         let mut births = Vec::new();
@@ -124,21 +123,21 @@ impl Policy {
                 Step::Birth(id, digests) => births.push((id, Some(digests))),
             }
         }
-        self.established.send_replace(generation);
+        self.base.established.send_replace(generation);
         self.unborn.set(births.len());
         let mut under_way = JoinSet::new();
         for (id, unsigned) in births {
             if under_way.len() >= BIRTHS_AT_ONCE && under_way.join_next().await.is_some_and(is_unfinished) {
                 progress = Progress::Later;
             }
-            let policy = Rc::clone(self);
+            let executors = Rc::clone(self);
             under_way.spawn_local(async move {
                 let progress = match unsigned {
-                    Some(digests) => policy.birth(&id, digests).await,
-                    None => policy.finish(&id).await,
+                    Some(digests) => executors.birth(&id, digests).await,
+                    None => executors.finish(&id).await,
                 };
                 if progress == Progress::Done {
-                    policy.unborn.set(policy.unborn.get().saturating_sub(1));
+                    executors.unborn.set(executors.unborn.get().saturating_sub(1));
                 }
                 progress
             });
@@ -155,7 +154,7 @@ impl Policy {
     }
 
     /// An executor that is what was signed: it may be called.
-    async fn load(self: &Rc<Self>, id: &ExecutorId) {
+    async fn load(&self, id: &ExecutorId) {
         let read = self.registry.borrow().row(id).map(|row| Signed::read(id, &row.manifest, &row.schema, &row.digests));
         match read {
             Some(Ok(signed)) => self.registry.borrow_mut().stand(id, Standing::Active(Rc::new(signed))),
@@ -165,14 +164,14 @@ impl Policy {
     }
 
     /// Tests a seed, and signs it when everything holds.
-    async fn birth(self: &Rc<Self>, id: &ExecutorId, digests: ExecutorDigests) -> Progress {
+    pub(crate) async fn birth(&self, id: &ExecutorId, digests: ExecutorDigests) -> Progress {
         let ask = Birth { id: id.clone(), digests: digests.clone() };
         let stillborn = |why: String| {
-            self.event("stillbirth", &format!("{id} was not signed: {why}"), None);
+            self.base.event("stillbirth", &format!("{id} was not signed: {why}"), None);
             self.registry.borrow_mut().stand(id, Standing::Staged(head(&why, MAX_WHY)));
             Progress::Done
         };
-        let (born, [candidate]) = match self.sandbox.birth(TraceId::NONE, ask, []).await {
+        let (born, [candidate]) = match self.base.sandbox.birth(TraceId::NONE, ask, []).await {
             Ok(born) => born,
             Err(RpcError::Refused(refusal)) => return stillborn(format!("sandboxd says: {}", refusal.why)),
             Err(error) => return self.later(id, &error),
@@ -181,8 +180,8 @@ impl Policy {
             Ok(row) => row,
             Err(why) => return stillborn(why),
         };
-        if let Err(error) = self.store.signed(row.clone()).await {
-            self.event("registry", &format!("{id} cannot be recorded: {error}"), None);
+        if let Err(error) = self.base.store.signed(row.clone()).await {
+            self.base.event("registry", &format!("{id} cannot be recorded: {error}"), None);
             return Progress::Later;
         }
         self.registry.borrow_mut().signed(row);
@@ -211,7 +210,7 @@ impl Policy {
         if let Some(objection) = objection.or_else(|| self.disowned_code(&digests)) {
             return Err(objection);
         }
-        let now = self.clock.wall_ms();
+        let now = self.base.clock.wall_ms();
         Ok(Row {
             id: id.clone(),
             signature: self.key.sign(&digests),
@@ -227,7 +226,7 @@ impl Policy {
     }
 
     /// Installs what is signed, tells memoryd, and only then lets it be called.
-    async fn finish(self: &Rc<Self>, id: &ExecutorId) -> Progress {
+    async fn finish(&self, id: &ExecutorId) -> Progress {
         let Some(row) = self.registry.borrow().row(id).cloned() else { return Progress::Done };
         let signed = match Signed::read(id, &row.manifest, &row.schema, &row.digests) {
             Ok(signed) => signed,
@@ -237,11 +236,11 @@ impl Policy {
             }
         };
         let install = Install { id: id.clone(), digests: row.digests.clone(), signature: row.signature.clone() };
-        match self.sandbox.install(TraceId::NONE, install, []).await {
+        match self.base.sandbox.install(TraceId::NONE, install, []).await {
             Ok(_) => {}
             Err(RpcError::Refused(refusal)) => {
                 let why = format!("sandboxd does not install it: {}", refusal.why);
-                self.event("stillbirth", &format!("{id}: {why}"), None);
+                self.base.event("stillbirth", &format!("{id}: {why}"), None);
                 self.registry.borrow_mut().stand(id, Standing::Waiting(head(&why, MAX_WHY)));
                 return Progress::Done;
             }
@@ -251,17 +250,17 @@ impl Policy {
         let contract = match contract.and_then(|bytes| Sealed::new(&bytes).map_err(|why| why.to_string())) {
             Ok(contract) => contract,
             Err(why) => {
-                self.event("registry", &format!("the contract of {id} cannot be handed on: {why}"), None);
+                self.base.event("registry", &format!("the contract of {id} cannot be handed on: {why}"), None);
                 return Progress::Later;
             }
         };
         let born = ExecutorBorn { id: id.clone(), digests: row.digests };
-        if let Err(error) = self.memory.executor_born(TraceId::NONE, born, [contract]).await {
+        if let Err(error) = self.base.memory.executor_born(TraceId::NONE, born, [contract]).await {
             return self.later(id, &error);
         }
-        let now = self.clock.wall_ms();
-        if let Err(error) = self.store.born(id.clone(), now).await {
-            self.event("registry", &format!("{id} cannot be recorded: {error}"), None);
+        let now = self.base.clock.wall_ms();
+        if let Err(error) = self.base.store.born(id.clone(), now).await {
+            self.base.event("registry", &format!("{id} cannot be recorded: {error}"), None);
             return Progress::Later;
         }
         let mut set_aside = false;
@@ -278,8 +277,8 @@ impl Policy {
             registry.stand(id, Standing::Active(Rc::new(signed)));
         }
         // Set aside while memoryd was told of its birth: it is told of the loss as well.
-        if set_aside && let Err(error) = self.store.set_told(id.clone(), Told::Born).await {
-            self.event("registry", &format!("{id} cannot be recorded: {error}"), None);
+        if set_aside && let Err(error) = self.base.store.set_told(id.clone(), Told::Born).await {
+            self.base.event("registry", &format!("{id} cannot be recorded: {error}"), None);
         }
         Progress::Done
     }
@@ -288,7 +287,7 @@ impl Policy {
     ///
     /// # Errors
     /// Why it cannot be called yet.
-    pub(crate) async fn finish_birth(self: &Rc<Self>, id: &ExecutorId) -> Result<(), Refusal> {
+    pub(crate) async fn finish_birth(&self, id: &ExecutorId) -> Result<(), Refusal> {
         let progress = self.finish(id).await;
         let registry = self.registry.borrow();
         let row = registry.row(id);
@@ -310,9 +309,9 @@ impl Policy {
     }
 
     /// Sets an executor aside, at once and for good.
-    pub(crate) async fn quarantine(self: &Rc<Self>, id: &ExecutorId, why: &str) {
+    pub(crate) async fn quarantine(&self, id: &ExecutorId, why: &str) {
         let why = head(why, MAX_WHY);
-        let now = self.clock.wall_ms();
+        let now = self.base.clock.wall_ms();
         {
             let mut registry = self.registry.borrow_mut();
             registry.stand(id, Standing::Quarantined(why.clone()));
@@ -322,29 +321,29 @@ impl Policy {
                 }
             });
         }
-        self.tell_owner(NoticeKind::SetAside, id, &why).await;
+        self.people.tell_owner(NoticeKind::SetAside, id, &why).await;
         // What memoryd has heard of is recorded as lost; the rest it would otherwise never hear of.
         if self.registry.borrow().row(id).is_none_or(|row| row.told != Told::Born) {
-            self.event("quarantine", &format!("{id} is in quarantine: {why}"), None);
+            self.base.event("quarantine", &format!("{id} is in quarantine: {why}"), None);
         }
-        if let Err(error) = self.store.quarantined(id.clone(), why, now).await {
-            self.event("registry", &format!("the quarantine of {id} cannot be recorded: {error}"), None);
+        if let Err(error) = self.base.store.quarantined(id.clone(), why, now).await {
+            self.base.event("registry", &format!("the quarantine of {id} cannot be recorded: {error}"), None);
         }
     }
 
     /// Tells memoryd of every executor that is lost and that it still offers.
-    pub(crate) async fn tell_losses(self: &Rc<Self>) -> Progress {
+    pub(crate) async fn tell_losses(&self) -> Progress {
         // One at a time, or a loss would be told twice.
         let _telling = self.telling.lock().await;
         let lost = |row: &Row| !row.state.is_good() && row.told == Told::Born;
         let rows: Vec<Row> = self.registry.borrow().rows().into_iter().filter(lost).collect();
         for row in rows {
             let word = ExecutorLost { id: row.id.clone(), why: head(&told_why(&row), MAX_WHY) };
-            if let Err(error) = self.memory.executor_lost(TraceId::NONE, word, []).await {
+            if let Err(error) = self.base.memory.executor_lost(TraceId::NONE, word, []).await {
                 tracing::warn!(id = %row.id, %error, "memoryd does not know yet that an executor is lost");
                 return Progress::Later;
             }
-            if let Err(error) = self.store.set_told(row.id.clone(), Told::Lost).await {
+            if let Err(error) = self.base.store.set_told(row.id.clone(), Told::Lost).await {
                 tracing::error!(id = %row.id, %error, "what memoryd was told cannot be recorded");
                 return Progress::Later;
             }
@@ -355,7 +354,7 @@ impl Policy {
 
     /// Tells every memoryd that comes what the one before may have missed.
     pub async fn keep_memory(self: Rc<Self>) {
-        let mut generations = self.memory.generations();
+        let mut generations = self.base.memory.generations();
         loop {
             let generation = match generations.wait_for(|generation| *generation != 0).await {
                 Ok(generation) => *generation,
@@ -370,7 +369,7 @@ impl Policy {
 
     /// Hears what sandboxd tells unasked, until the daemon ends.
     pub async fn hear_sandbox(self: Rc<Self>) {
-        let Some(mut notes) = self.sandbox.take_notes() else { return };
+        let Some(mut notes) = self.base.sandbox.take_notes() else { return };
         let mut strange = 0;
         while let Some(note) = notes.recv().await {
             match note {
@@ -383,13 +382,17 @@ impl Policy {
                     strange += 1;
                     if strange <= MAX_STRANGE_NOTES && self.registry.borrow().row(&note.id).is_none() {
                         let name: String = note.id.name.escape_debug().take(80).collect();
-                        self.event("violation", &format!("sandboxd sets aside `{name}`, which was never signed"), None);
+                        self.base.event(
+                            "violation",
+                            &format!("sandboxd sets aside `{name}`, which was never signed"),
+                            None,
+                        );
                     }
                 }
-                Note::RunProgress(progress) => self.progress(progress).await,
+                Note::RunProgress(progress) => self.running.progress(progress).await,
                 // Of one that was signed; another does not run.
                 Note::Alarmed(note) if self.registry.borrow().row(&note.id).is_some() => {
-                    self.tell_owner(NoticeKind::Alarm, &note.id, &note.why).await;
+                    self.people.tell_owner(NoticeKind::Alarm, &note.id, &note.why).await;
                 }
                 Note::Alarmed(_) => {}
             }

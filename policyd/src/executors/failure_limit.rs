@@ -8,7 +8,7 @@ use metnos_proto::msg::common::{ExecutorId, Outcome};
 use rusqlite::{Connection, params};
 
 use crate::clock::DAY_MS;
-use crate::policy::Policy;
+use crate::executors::Executors;
 use crate::store::{Store, StoreError};
 
 /// How many set it aside.
@@ -92,30 +92,25 @@ impl Store {
     }
 }
 
-impl Policy {
-    /// Takes over the strikes of before.
-    pub fn count_on(&self, strikes: FailureLimit) {
-        self.strikes.replace(strikes);
-    }
-
+impl Executors {
     /// A call has ended like this: a failure of its own making is a strike, and the last of them sets it aside.
     pub(crate) async fn judge_conduct(self: &Rc<Self>, id: &ExecutorId, outcome: Outcome) {
         if !outcome.is_its_own_failure() {
             return;
         }
-        let now_ms = self.clock.wall_ms();
+        let now_ms = self.base.clock.wall_ms();
         let last = self.strikes.borrow_mut().strike(id, now_ms);
-        if let Err(error) = self.store.strike(id.clone(), now_ms).await {
+        if let Err(error) = self.base.store.strike(id.clone(), now_ms).await {
             tracing::error!(%error, %id, "a strike is remembered only until policyd ends");
         }
         if !last || !self.registry.borrow().may_be_set_aside(id) {
             return;
         }
         let why = format!("{MOST} failures of its own making within a day, the last of them: {}", outcome.name());
-        self.event("strikes", &format!("{id} is set aside: {why}"), None);
+        self.base.event("strikes", &format!("{id} is set aside: {why}"), None);
         self.quarantine(id, &why).await;
-        let policy = Rc::clone(self);
-        tokio::task::spawn_local(async move { policy.tell_losses().await });
+        let executors = Rc::clone(self);
+        tokio::task::spawn_local(async move { executors.tell_losses().await });
     }
 }
 

@@ -12,6 +12,9 @@ use metnos_proto::msg::sandboxd::PoolEntry;
 use crate::executors::seeds::{Seed, is_seed};
 use crate::store::{Row, RowState};
 
+/// The most bytes of a reason that is kept.
+pub(crate) const MAX_WHY: usize = 500;
+
 /// What to do about one executor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {

@@ -1,5 +1,20 @@
 //! The executors of the instance: births, signatures, quarantine, the archive and the switches.
 
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use tokio::sync::{Mutex, watch};
+
+use crate::base::Base;
+use crate::calls::running::RunningCalls;
+use crate::executors::failure_limit::FailureLimit;
+use crate::executors::origins::Origins;
+use crate::executors::registry::Registry;
+use crate::executors::switches::Switches;
+use crate::key::InstanceKey;
+use crate::people::Principals;
+use crate::store::Row;
+
 pub mod archive;
 pub mod births;
 pub mod contract;
@@ -11,3 +26,68 @@ pub mod registry;
 pub mod seeds;
 pub mod switches;
 pub mod unquarantine;
+pub(crate) mod visibility;
+
+/// What was signed, what may be called, and what the owner has switched off.
+#[derive(Debug)]
+pub(crate) struct Executors {
+    base: Rc<Base>,
+    pub(crate) key: Rc<InstanceKey>,
+    people: Rc<Principals>,
+    running: Rc<RunningCalls>,
+    pub(crate) registry: RefCell<Registry>,
+    /// What the owner has switched off.
+    pub(crate) switches: RefCell<Switches>,
+    /// How often executors have failed by their own making.
+    strikes: RefCell<FailureLimit>,
+    /// Held by whoever tells memoryd of losses.
+    telling: Mutex<()>,
+    /// Whether the pool was looked at and every birth tried, at least once.
+    settled: watch::Sender<bool>,
+    /// Executors whose birth is under way or still to come.
+    pub(crate) unborn: Cell<usize>,
+}
+
+/// What was kept of them.
+#[derive(Debug)]
+pub struct Kept {
+    /// Every executor, by name and version.
+    pub rows: Vec<Row>,
+    /// Where executors come from.
+    pub(crate) origins: Origins,
+    /// Every switch that is thrown.
+    pub switches: Switches,
+    /// The strikes of every executor.
+    pub strikes: FailureLimit,
+}
+
+impl Executors {
+    /// Lets nothing be called yet.
+    pub(crate) fn new(
+        base: &Rc<Base>,
+        key: &Rc<InstanceKey>,
+        people: &Rc<Principals>,
+        running: &Rc<RunningCalls>,
+        kept: Kept,
+    ) -> Rc<Self> {
+        let mut registry = Registry::new(kept.rows);
+        registry.know_origins(kept.origins);
+        Rc::new(Self {
+            base: Rc::clone(base),
+            key: Rc::clone(key),
+            people: Rc::clone(people),
+            running: Rc::clone(running),
+            registry: RefCell::new(registry),
+            switches: RefCell::new(kept.switches),
+            strikes: RefCell::new(kept.strikes),
+            telling: Mutex::default(),
+            settled: watch::Sender::new(false),
+            unborn: Cell::new(0),
+        })
+    }
+
+    /// Waits until the pool was looked at and every birth tried.
+    pub async fn settled(&self) {
+        let _ = self.settled.subscribe().wait_for(|settled| *settled).await;
+    }
+}

@@ -2,8 +2,6 @@
 //! trusted: it is staged, tried in the tightest sandbox, shown to the owner whole, and only on his yes to exactly that tested in its own
 //! sandbox and signed, by the key of this instance. A parcel's own signature says who sent it, and counts for nothing else.
 
-use std::rc::Rc;
-
 use ed25519_dalek::{Signature, VerifyingKey};
 use metnos_proto::doc::executor::{Candidate, CaseReport, Digests, ExecutorImported, Origin, SignReport, State};
 use metnos_proto::edge::RpcError;
@@ -18,14 +16,13 @@ use metnos_proto::payload::Sealed;
 use serde::Serialize;
 
 use crate::decision::sandbox_gone;
+use crate::executors::Executors;
 use crate::executors::origins::{self, MAX_ORIGINS};
 use crate::executors::registry::{Signed, Standing, Tested};
 use crate::guard::shown;
 use crate::people::principal::Principal;
-use crate::policy::Policy;
 use crate::refusals::internal;
-use crate::store::RowState;
-use crate::store::not_durable;
+use crate::store::{RowState, not_durable};
 
 fn denied(rule: &str, why: String, remedy: &str) -> Refusal {
     Refusal::new(RefusalCode::Denied, rule, why).remedy(remedy)
@@ -52,20 +49,20 @@ struct SignMatter<'a> {
     origin: &'a Origin,
 }
 
-impl Policy {
+impl Executors {
     /// An executor as it is, for another instance.
     ///
     /// # Errors
     /// When it is not in use, or its files are not those that were signed.
-    pub(crate) async fn export(self: &Rc<Self>, principal: &Principal, name: &str) -> Result<Sealed, Refusal> {
+    pub(crate) async fn export(&self, principal: &Principal, name: &str) -> Result<Sealed, Refusal> {
         let row = self.ever_signed(name)?;
         if row.state != RowState::Active {
             let why = format!("{} is not active, and only what may be called here is handed on", row.id);
             return Err(denied("export.inactive", why, "`metnosctl executor list` says how it stands"));
         }
         let ask = TextsOf { id: row.id.clone(), digests: row.digests.clone() };
-        self.sandbox_soon().await;
-        let asked = self.ask_sandbox(self.sandbox.texts(TraceId::NONE, ask, [])).await;
+        self.base.sandbox_soon().await;
+        let asked = self.base.ask_sandbox(self.base.sandbox.texts(TraceId::NONE, ask, [])).await;
         let (_, [texts]) = asked.map_err(RpcError::into_refusal)?;
         let unfit = |why: String| invalid("export.unfit", format!("{} is not handed on: {why}", row.id));
         let bytes = texts.read().map_err(|why| unfit(why.to_string()))?;
@@ -82,14 +79,14 @@ impl Policy {
             id: row.id.clone(),
             texts,
             exporter: Blake3(self.key.public()),
-            exported_ms: self.clock.wall_ms(),
+            exported_ms: self.base.clock.wall_ms(),
             born_ms: row.born_ms,
             came_through: self.came_through(&row.id),
         };
         let bytes = parcel.write(&self.key.sign_parcel(&parcel));
         let digest = Blake3::of(&bytes);
         let text = format!("{} exports {}: the parcel {digest}", principal.name, row.id);
-        self.chronicled("executor_exported", &text).await?;
+        self.base.chronicled("executor_exported", &text).await?;
         Sealed::new(&bytes).map_err(|error| internal(&error.to_string()))
     }
 
@@ -107,11 +104,7 @@ impl Policy {
     ///
     /// # Errors
     /// Why it is not; then nothing of it is there.
-    pub(crate) async fn import(
-        self: &Rc<Self>,
-        principal: &Principal,
-        parcel: &Sealed,
-    ) -> Result<ExecutorImported, Refusal> {
+    pub(crate) async fn import(&self, principal: &Principal, parcel: &Sealed) -> Result<ExecutorImported, Refusal> {
         if parcel.len() > MAX_PARCEL_BYTES {
             let why = format!("it has {} bytes; a parcel has at most {MAX_PARCEL_BYTES}", parcel.len());
             return Err(invalid("import.form", why));
@@ -148,16 +141,17 @@ impl Policy {
                 format!("{MAX_ORIGINS} executors that are no seeds have come into this house, which is the limit");
             return Err(Refusal::new(RefusalCode::Busy, "import.full", why));
         }
-        self.sandbox_soon().await;
-        if !self.sandbox_ready() {
+        self.base.sandbox_soon().await;
+        if !self.base.sandbox_ready() {
             return Err(sandbox_gone().refusal());
         }
-        let origin = origins::imported(&parcel, &principal.name, self.clock.wall_ms());
+        let origin = origins::imported(&parcel, &principal.name, self.base.clock.wall_ms());
         let text = format!("{} imports {id}, which {} has exported", principal.name, parcel.exporter.hex());
-        self.chronicled("executor_imported", &text).await?;
+        self.base.chronicled("executor_imported", &text).await?;
         let texts = Sealed::new(parcel.texts.document().to_string().as_bytes());
         let texts = texts.map_err(|error| internal(&error.to_string()))?;
-        let staged = self.ask_sandbox(self.sandbox.stage(TraceId::NONE, Stage { id: id.clone() }, [texts])).await;
+        let staged =
+            self.base.ask_sandbox(self.base.sandbox.stage(TraceId::NONE, Stage { id: id.clone() }, [texts])).await;
         staged.map_err(RpcError::into_refusal)?;
         self.remember(&id, &origin).await?;
         let why = "it was imported, and nobody has approved it".to_owned();
@@ -167,7 +161,7 @@ impl Policy {
 
     /// Whether something that is no seed may come under this name and version.
     fn may_come(&self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(), Refusal> {
-        if self.setting.seeds.iter().any(|seed| seed.name == id.name) {
+        if self.base.setting.seeds.iter().any(|seed| seed.name == id.name) {
             let why = format!("{} is the name of an executor of this release", shown(&id.name));
             return Err(denied("birth.seed", why, "give it another name, where it was made"));
         }
@@ -199,18 +193,18 @@ impl Policy {
     }
 
     async fn remember(&self, id: &ExecutorId, origin: &Origin) -> Result<(), Refusal> {
-        self.store.originates(id.clone(), origin).await.map_err(|error| not_durable(&error))?;
+        self.base.store.originates(id.clone(), origin).await.map_err(|error| not_durable(&error))?;
         self.registry.borrow_mut().know_origins([(origins::key(id), origin.clone())].into());
         Ok(())
     }
 
     /// The newest version of this name that nobody has signed.
-    async fn staged(self: &Rc<Self>, name: &str) -> Result<Staged, Refusal> {
-        self.sandbox_soon().await;
-        if !self.sandbox_ready() {
+    async fn staged(&self, name: &str) -> Result<Staged, Refusal> {
+        self.base.sandbox_soon().await;
+        if !self.base.sandbox_ready() {
             return Err(sandbox_gone().refusal());
         }
-        let listing = self.ask_sandbox(self.sandbox.pool(TraceId::NONE, Pool {}, [])).await;
+        let listing = self.base.ask_sandbox(self.base.sandbox.pool(TraceId::NONE, Pool {}, [])).await;
         let (listing, []) = listing.map_err(RpcError::into_refusal)?;
         let registry = self.registry.borrow();
         let unsigned = |entry: &&PoolEntry| entry.id.name == name && registry.row(&entry.id).is_none();
@@ -233,15 +227,11 @@ impl Policy {
     ///
     /// # Errors
     /// Why it is not signed.
-    pub(crate) async fn sign_staged(
-        self: &Rc<Self>,
-        principal: &Principal,
-        ask: SignRequest,
-    ) -> Result<SignReport, Refusal> {
+    pub(crate) async fn sign_staged(&self, principal: &Principal, ask: SignRequest) -> Result<SignReport, Refusal> {
         let staged = self.staged(&ask.name).await?;
         let Staged { id, digests, origin } = &staged;
         self.may_come(id, digests)?;
-        let left = self.registry.borrow().growth_left(self.clock.wall_ms());
+        let left = self.registry.borrow().growth_left(self.base.clock.wall_ms());
         if left.births_today == 0 || left.active == 0 {
             let why = format!(
                 "{id} is not signed: {} births are left today, and room for {} more",
@@ -268,10 +258,10 @@ impl Policy {
     }
 
     /// Everything that the owner is to see, after its tests were run where nothing is granted.
-    async fn look_at(self: &Rc<Self>, staged: &Staged) -> Result<Candidate, Refusal> {
+    async fn look_at(&self, staged: &Staged) -> Result<Candidate, Refusal> {
         let Staged { id, digests, origin } = staged;
         let ask = TryBirth { id: id.clone(), digests: digests.clone() };
-        let tried = self.ask_sandbox(self.sandbox.try_birth(TraceId::NONE, ask, [])).await;
+        let tried = self.base.ask_sandbox(self.base.sandbox.try_birth(TraceId::NONE, ask, [])).await;
         let (born, [candidate]) = tried.map_err(RpcError::into_refusal)?;
         let fault =
             |why: String| denied("birth.fault", format!("{id} cannot be signed: {why}"), "mend it where it was made");
@@ -300,20 +290,21 @@ impl Policy {
     }
 
     /// The owner has said yes to exactly this: only now it is tested in its own sandbox, and signed when all holds.
-    async fn sign_approved(self: &Rc<Self>, principal: &Principal, staged: Staged) -> Result<SignReport, Refusal> {
+    async fn sign_approved(&self, principal: &Principal, staged: Staged) -> Result<SignReport, Refusal> {
         let Staged { id, digests, origin } = staged;
         let ask = Birth { id: id.clone(), digests: digests.clone() };
-        let born = self.ask_sandbox(self.sandbox.birth(TraceId::NONE, ask, [])).await;
+        let born = self.base.ask_sandbox(self.base.sandbox.birth(TraceId::NONE, ask, [])).await;
         let (born, [candidate]) = born.map_err(RpcError::into_refusal)?;
         let row = self.sign(&id, digests, &born, &candidate, true).map_err(|why| {
             denied("birth.tests", format!("{id} is not signed: {why}"), "mend it where it was made, as a new version")
         })?;
         let code = row.digests.code;
-        self.chronicled("executor_approved", &format!("{} approves {id}, whose main.py is {code}", principal.name))
+        self.base
+            .chronicled("executor_approved", &format!("{} approves {id}, whose main.py is {code}", principal.name))
             .await?;
-        let origin = origins::approved(origin, &principal.name, self.clock.wall_ms());
+        let origin = origins::approved(origin, &principal.name, self.base.clock.wall_ms());
         self.remember(&id, &origin).await?;
-        self.store.signed(row.clone()).await.map_err(|error| not_durable(&error))?;
+        self.base.store.signed(row.clone()).await.map_err(|error| not_durable(&error))?;
         self.registry.borrow_mut().signed(row);
         self.finish_birth(&id).await?;
         let ExecutorId { name, version } = id;

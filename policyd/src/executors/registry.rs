@@ -8,8 +8,9 @@ use std::rc::Rc;
 use metnos_policy::call::spec::Spec;
 use metnos_proto::doc::executor::{ExecutorRecord, Origin};
 use metnos_proto::envelope::Candidate;
-use metnos_proto::executor::{Class, Manifest, Schema, lint, parse_version};
-use metnos_proto::executor::{MAX_CODE_BYTES, MAX_MANIFEST_BYTES, MAX_SCHEMA_BYTES};
+use metnos_proto::executor::{
+    Class, MAX_CODE_BYTES, MAX_MANIFEST_BYTES, MAX_SCHEMA_BYTES, Manifest, Schema, lint, parse_version,
+};
 use metnos_proto::ids::Blake3;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
@@ -17,7 +18,7 @@ use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, GrowthLeft, MAX_EXE
 use serde_json::Value;
 
 use crate::clock::DAY_MS;
-use crate::decision::{ARCHIVED, KEEP, Named, QUARANTINED, REVOKED, STAGED, WAITING};
+use crate::decision::{ARCHIVED, Callable, KEEP, Named, QUARANTINED, REVOKED, STAGED, WAITING};
 use crate::executors::contract::Input;
 use crate::executors::origins::{self, Origins};
 use crate::store::{Row, RowState};
@@ -351,7 +352,7 @@ impl Registry {
     pub fn named<'a>(&'a self, name: &str) -> Named<'a> {
         match self.current(name).map(|entry| &entry.standing) {
             None => Named::Unknown,
-            Some(Standing::Active(signed)) => crate::calls::gather::callable(signed),
+            Some(Standing::Active(signed)) => callable(signed),
             Some(Standing::Waiting(why)) => Named::Closed { rule: WAITING, why },
             Some(Standing::Quarantined(why)) => Named::Closed { rule: QUARANTINED, why },
             Some(Standing::Archived(why)) => Named::Closed { rule: ARCHIVED, why },
@@ -480,6 +481,11 @@ fn shown_manifest(manifest: &Manifest) -> Value {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An executor as the decision sees it.
+fn callable(signed: &Signed) -> Named<'_> {
+    Named::Callable(Callable::of(&signed.manifest, &signed.spec))
 }
 
 #[cfg(test)]

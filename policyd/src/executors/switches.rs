@@ -3,7 +3,6 @@
 //! §4, kill switch). A switch that could not be written down still holds for as long as this process lives.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use metnos_proto::edge::RpcError;
 use metnos_proto::executor::is_name;
@@ -13,9 +12,9 @@ use metnos_proto::msg::sandboxd::Kill;
 use rusqlite::{Connection, params};
 
 use crate::decision::{Named, Verdict};
+use crate::executors::Executors;
 use crate::guard::shown;
 use crate::people::principal::Principal;
-use crate::policy::Policy;
 use crate::store::{Store, StoreError};
 
 /// The rule that denies while everything is stopped.
@@ -144,12 +143,7 @@ impl Store {
     }
 }
 
-impl Policy {
-    /// Takes over the switches that were thrown before.
-    pub fn switch(&self, switches: Switches) {
-        self.switches.borrow_mut().extend(switches);
-    }
-
+impl Executors {
     /// Why nothing may happen now; `None` when it may.
     pub(crate) fn everything_stopped(&self) -> Option<Verdict> {
         let switches = self.switches.borrow();
@@ -170,24 +164,12 @@ impl Policy {
         Some(Verdict::deny(DISABLED, why).with_remedy(&remedy))
     }
 
-    /// Stops everything: nothing is allowed from here on, and what runs is ended. How many runs that were.
-    ///
-    /// # Errors
-    /// When it was not written down, or sandboxd did not answer; it is stopped all the same.
-    pub(crate) async fn stop_all(self: &Rc<Self>, principal: &Principal) -> Result<u32, Refusal> {
-        let thrown = self.throw(What::All, principal, "", None).await;
-        self.stop_thinking();
-        let killed = thrown?;
-        self.event("panic", &format!("{} has stopped everything; {killed} calls were ended", principal.name), None);
-        Ok(killed)
-    }
-
     /// Stops everything for a moment, to see that it stops. [`Policy::end_try`] ends it.
     ///
     /// # Errors
     /// As [`Policy::stop_all`].
-    pub(crate) async fn try_stop(self: &Rc<Self>, principal: &Principal) -> Result<(), Refusal> {
-        self.event("panic", &format!("{} has stopped everything: {TRY}", principal.name), None);
+    pub(crate) async fn try_stop(&self, principal: &Principal) -> Result<(), Refusal> {
+        self.base.event("panic", &format!("{} has stopped everything: {TRY}", principal.name), None);
         self.throw(What::All, principal, TRY, None).await.map(|_| ())
     }
 
@@ -200,12 +182,12 @@ impl Policy {
     ///
     /// # Errors
     /// When that was not written down; calls happen again all the same, as they would in the next policyd.
-    pub(crate) async fn end_try(self: &Rc<Self>) -> Result<bool, Refusal> {
-        let ended = self.store.end_try().await;
+    pub(crate) async fn end_try(&self) -> Result<bool, Refusal> {
+        let ended = self.base.store.end_try().await;
         let was = self.stopped() == Some(true);
         if was {
             self.switches.borrow_mut().remove(&What::All);
-            self.event("resume", &format!("calls happen again: {TRY}"), None);
+            self.base.event("resume", &format!("calls happen again: {TRY}"), None);
         }
         ended.map_err(|error| unwritten("it stays written down until policyd ends", &error)).map(|()| was)
     }
@@ -214,10 +196,10 @@ impl Policy {
     ///
     /// # Errors
     /// When that was not written down: then it stays stopped.
-    pub(crate) async fn resume(self: &Rc<Self>, principal: &Principal) -> Result<bool, Refusal> {
+    pub(crate) async fn resume(&self, principal: &Principal) -> Result<bool, Refusal> {
         let was = self.let_go(What::All).await?;
         if was {
-            self.event("resume", &format!("{} lets calls happen again", principal.name), None);
+            self.base.event("resume", &format!("{} lets calls happen again", principal.name), None);
         }
         Ok(was)
     }
@@ -226,12 +208,7 @@ impl Policy {
     ///
     /// # Errors
     /// When there is none of this name, or it was not written down.
-    pub(crate) async fn set_executor(
-        self: &Rc<Self>,
-        principal: &Principal,
-        name: &str,
-        on: bool,
-    ) -> Result<bool, Refusal> {
+    pub(crate) async fn set_executor(&self, principal: &Principal, name: &str, on: bool) -> Result<bool, Refusal> {
         let what = What::Executor(name.to_owned());
         let known =
             !matches!(self.registry.borrow().named(name), Named::Unknown) || self.switches.borrow().contains_key(&what);
@@ -244,9 +221,9 @@ impl Policy {
             let was = self.let_go(what).await?;
             if was {
                 self.strikes.borrow_mut().forget(name);
-                let forgotten = self.store.forget_strikes(name.to_owned()).await;
+                let forgotten = self.base.store.forget_strikes(name.to_owned()).await;
                 forgotten.map_err(|error| unwritten("it is on, and its failures still count", &error))?;
-                self.event("executor_enabled", &format!("{} has switched {name} on", principal.name), None);
+                self.base.event("executor_enabled", &format!("{} has switched {name} on", principal.name), None);
             }
             return Ok(was);
         }
@@ -257,27 +234,22 @@ impl Policy {
             let why = format!("{MAX_DISABLED} executors are switched off, which is the limit");
             return Err(Refusal::new(RefusalCode::Busy, "executor.disabled", why));
         }
-        let turns = self.turns_running(name);
+        let turns = self.running.turns_running(name);
         let killed = self.throw(what, principal, "", Some(turns)).await?;
         let text = format!("{} has switched {name} off; {killed} calls were ended", principal.name);
-        self.event("executor_disabled", &text, None);
+        self.base.event("executor_disabled", &text, None);
         Ok(true)
     }
 
-    pub(crate) fn turns_running(&self, executor: &str) -> Vec<TurnId> {
-        let running = self.running.borrow();
-        running.values().filter(|running| running.executor == executor).map(|running| running.turn).collect()
-    }
-
     /// Throws a switch: first for every decision from now on, then for what runs (of these turns, or all), then for good.
-    async fn throw(
+    pub(crate) async fn throw(
         &self,
         what: What,
         principal: &Principal,
         why: &str,
         turns: Option<Vec<TurnId>>,
     ) -> Result<u32, Refusal> {
-        let thrown = Thrown { by: principal.name.clone(), since_ms: self.clock.wall_ms(), why: why.to_owned() };
+        let thrown = Thrown { by: principal.name.clone(), since_ms: self.base.clock.wall_ms(), why: why.to_owned() };
         let tried = |before: &mut Thrown| {
             if before.why == TRY {
                 *before = thrown.clone();
@@ -289,7 +261,7 @@ impl Policy {
             None => vec![None],
         };
         let (killed, deaf) = self.end_calls(turns).await;
-        self.store.throw(what, thrown).await.map_err(|error| unwritten("it is off until policyd ends", &error))?;
+        self.base.store.throw(what, thrown).await.map_err(|error| unwritten("it is off until policyd ends", &error))?;
         match deaf {
             None => Ok(killed),
             Some(error) => {
@@ -305,7 +277,7 @@ impl Policy {
         let mut killed = 0;
         let mut deaf = None;
         for turn in turns {
-            match self.ask_sandbox(self.sandbox.kill(TraceId::NONE, Kill { turn }, [])).await {
+            match self.base.ask_sandbox(self.base.sandbox.kill(TraceId::NONE, Kill { turn }, [])).await {
                 Ok((count, [])) => killed += count.killed,
                 // With sandboxd its executors have ended.
                 Err(RpcError::Gone(_)) => {}
@@ -316,7 +288,7 @@ impl Policy {
     }
 
     async fn let_go(&self, what: What) -> Result<bool, Refusal> {
-        self.store.let_go(what.clone()).await.map_err(|error| unwritten("it stays off", &error))?;
+        self.base.store.let_go(what.clone()).await.map_err(|error| unwritten("it stays off", &error))?;
         Ok(self.switches.borrow_mut().remove(&what).is_some())
     }
 }
@@ -330,7 +302,7 @@ fn unwritten(so: &str, error: &StoreError) -> Refusal {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::store::Opened;
+    use crate::opened::Opened;
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_thrown_switch_is_thrown_at_the_next_start_and_the_first_throw_counts() {
@@ -350,7 +322,7 @@ mod tests {
                 Err(_) => std::thread::yield_now(),
             }
         };
-        assert_eq!(opened.switches, Switches::from([(What::All, thrown("a"))]));
+        assert_eq!(opened.kept.executors.switches, Switches::from([(What::All, thrown("a"))]));
     }
 
     #[tokio::test(flavor = "current_thread")]
@@ -379,7 +351,7 @@ mod tests {
                 }
             };
             let left: Switches = left.map(|why| (What::All, thrown(why))).into_iter().collect();
-            assert_eq!(opened.switches, left, "{throws:?}");
+            assert_eq!(opened.kept.executors.switches, left, "{throws:?}");
         }
     }
 }

@@ -4,7 +4,6 @@
 //! leaves quarantine.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use metnos_proto::doc::executor::{QuarantineReport, QuarantinedExecutor, WayOut};
 use metnos_proto::edge::RpcError;
@@ -16,10 +15,10 @@ use metnos_proto::msg::sandboxd::{Birth, ClearFindings, Pool, PoolEntry};
 use rusqlite::params;
 
 use crate::decision::sandbox_gone;
+use crate::executors::Executors;
 use crate::executors::registry::Tested;
 use crate::guard::shown;
 use crate::people::principal::Principal;
-use crate::policy::Policy;
 use crate::store::{Row, RowState, Store, StoreError};
 
 /// What can be done about one that is set aside.
@@ -127,13 +126,13 @@ impl Store {
     }
 }
 
-impl Policy {
+impl Executors {
     /// Says what is in quarantine, why, and what can be done; with the digest of exactly that, does it.
     ///
     /// # Errors
     /// When nothing of that name is in quarantine, or what was confirmed is not what there is.
     pub(crate) async fn lift_quarantine(
-        self: &Rc<Self>,
+        &self,
         principal: &Principal,
         ask: LiftQuarantine,
     ) -> Result<QuarantineReport, Refusal> {
@@ -160,7 +159,7 @@ impl Policy {
     }
 
     /// Everything of this name, or at all, that is in quarantine, compared with the pool as it is.
-    async fn set_aside(self: &Rc<Self>, name: Option<&str>) -> Result<Vec<Found>, Refusal> {
+    async fn set_aside(&self, name: Option<&str>) -> Result<Vec<Found>, Refusal> {
         let rows: Vec<Row> = self.registry.borrow().rows();
         let of_name = |row: &&Row| name.is_none_or(|name| row.id.name == name);
         if let (Some(name), None) = (name, rows.iter().find(of_name)) {
@@ -168,11 +167,11 @@ impl Policy {
             return Err(Refusal::new(RefusalCode::Unknown, "executor.unknown", why)
                 .remedy("`metnosctl executor list` shows those that there are"));
         }
-        self.sandbox_soon().await;
-        if !self.sandbox_ready() {
+        self.base.sandbox_soon().await;
+        if !self.base.sandbox_ready() {
             return Err(sandbox_gone().refusal());
         }
-        let listing = self.ask_sandbox(self.sandbox.pool(TraceId::NONE, Pool {}, [])).await;
+        let listing = self.base.ask_sandbox(self.base.sandbox.pool(TraceId::NONE, Pool {}, [])).await;
         let (listing, []) = listing.map_err(RpcError::into_refusal)?;
         let entry = |id: &ExecutorId| listing.entries.iter().find(|entry| entry.id == *id);
         let quarantined = rows.iter().filter(of_name).filter(|row| row.state == RowState::Quarantined);
@@ -180,10 +179,11 @@ impl Policy {
     }
 
     /// One executor that the owner lets back. It is in quarantine until all of it is done.
-    async fn let_back(self: &Rc<Self>, principal: &Principal, one: &Found) -> Result<(), Refusal> {
+    async fn let_back(&self, principal: &Principal, one: &Found) -> Result<(), Refusal> {
         let id = &one.row.id;
         let clear_findings = ClearFindings { id: id.clone(), digests: one.now.clone() };
-        self.ask_sandbox(self.sandbox.clear_findings(TraceId::NONE, clear_findings, []))
+        self.base
+            .ask_sandbox(self.base.sandbox.clear_findings(TraceId::NONE, clear_findings, []))
             .await
             .map_err(RpcError::into_refusal)?;
         let signature = match one.way {
@@ -198,7 +198,7 @@ impl Policy {
         };
         let text = format!("{} lets {id} back, which was set aside because {}{how}", principal.name, one.row.why);
         // Without its line it stays in quarantine.
-        self.chronicled("readmitted", &text).await?;
+        self.base.chronicled("readmitted", &text).await?;
         // It may have been set aside once more meanwhile, or let back by another word.
         let same = self.registry.borrow().row(id).is_some_and(|row| *row == one.row);
         if !same {
@@ -210,24 +210,24 @@ impl Policy {
             signature,
             state: RowState::Signed,
             why: String::new(),
-            since_ms: self.clock.wall_ms(),
+            since_ms: self.base.clock.wall_ms(),
             ..one.row.clone()
         };
         let unwritten = |error: StoreError| {
             Refusal::new(RefusalCode::Internal, "policyd.internal", format!("{id} stays in quarantine: {error}"))
         };
-        self.store.readmitted(row.clone()).await.map_err(unwritten)?;
+        self.base.store.readmitted(row.clone()).await.map_err(unwritten)?;
         self.registry.borrow_mut().signed(row);
         self.strikes.borrow_mut().forget(&id.name);
-        self.store.forget_strikes(id.name.clone()).await.map_err(unwritten)?;
+        self.base.store.forget_strikes(id.name.clone()).await.map_err(unwritten)?;
         self.finish_birth(id).await
     }
 
     /// Has it tested in the sandbox that it would get from now on, and signs that.
-    async fn signed_anew(self: &Rc<Self>, one: &Found) -> Result<Vec<u8>, Refusal> {
+    async fn signed_anew(&self, one: &Found) -> Result<Vec<u8>, Refusal> {
         let id = &one.row.id;
         let ask = Birth { id: id.clone(), digests: one.now.clone() };
-        let born = self.ask_sandbox(self.sandbox.birth(TraceId::NONE, ask, [])).await;
+        let born = self.base.ask_sandbox(self.base.sandbox.birth(TraceId::NONE, ask, [])).await;
         let (born, [candidate]) = born.map_err(RpcError::into_refusal)?;
         let unborn = |why: String| {
             Refusal::new(RefusalCode::Denied, "readmit.tests", format!("{id} stays in quarantine: {why}"))

@@ -2,7 +2,6 @@
 //! until it is set anew (design: policy §2).
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use metnos_proto::doc::people::{AutonomyAnswer, LevelSet, PrincipalLevel};
 use metnos_proto::ids::TurnId;
@@ -10,13 +9,16 @@ use metnos_proto::msg::common::{Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{AutonomyAsk, SetLevel};
 use rusqlite::{Connection, params};
 
-use crate::calls::explain::level as level_name;
-use crate::policy::Policy;
-use crate::store::StoreError;
-use crate::store::{not_durable, signed, unsigned};
+use crate::people::Principals;
+use crate::store::{StoreError, not_durable, signed, unsigned};
 
 /// The longest raise, in seconds: a day.
 pub const MAX_RAISE_S: u32 = 86_400;
+/// The table.
+pub(crate) const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS levels (
+        principal TEXT PRIMARY KEY, base TEXT, raised TEXT, until_ms INTEGER NOT NULL
+    ) STRICT;";
 
 /// What was set for a principal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,6 +91,16 @@ impl Levels {
     }
 }
 
+/// The name of a level in documents.
+#[must_use]
+pub const fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::ReadOnly => "readonly",
+        Level::Supervised => "supervised",
+        Level::Full => "full",
+    }
+}
+
 /// The level of this name.
 #[must_use]
 pub fn parse(name: &str) -> Option<Level> {
@@ -113,12 +125,12 @@ pub fn admissible(standing: Standing, level: Level, seconds: u32) -> Result<(), 
     }
 }
 
-impl Policy {
+impl Principals {
     /// The owner looks at levels, or sets one.
     ///
     /// # Errors
     /// When the principal is unknown, may not have that level, or it could not be recorded.
-    pub(crate) async fn autonomy(self: &Rc<Self>, by: &str, ask: AutonomyAsk) -> Result<AutonomyAnswer, Refusal> {
+    pub(crate) async fn autonomy(&self, by: &str, ask: AutonomyAsk) -> Result<AutonomyAnswer, Refusal> {
         match ask {
             AutonomyAsk::Show => Ok(AutonomyAnswer::Levels(self.show_levels())),
             AutonomyAsk::Set(ask) => self.set_level(by, &ask).await.map(AutonomyAnswer::Set),
@@ -126,18 +138,17 @@ impl Policy {
     }
 
     fn show_levels(&self) -> Vec<PrincipalLevel> {
-        let now = self.clock.wall_ms();
-        let house = self.house();
-        let owner = format!("cli:uid:{}", self.setting.owner_uid);
+        let now = self.base.clock.wall_ms();
+        let owner = format!("cli:uid:{}", self.base.setting.owner_uid);
         let mut names: Vec<String> = vec![owner];
-        names.extend(house.people.borrow().names().map(str::to_owned));
-        names.extend(house.automations.borrow().names().map(str::to_owned));
-        names.extend(house.levels.borrow().0.keys().cloned());
+        names.extend(self.paired.borrow().names().map(str::to_owned));
+        names.extend(self.automations.borrow().names().map(str::to_owned));
+        names.extend(self.levels.borrow().0.keys().cloned());
         names.sort();
         names.dedup();
         let one = |name: &String| {
             let it = self.named_principal(name).ok()?;
-            let until = house.levels.borrow().raised_until(name, now);
+            let until = self.levels.borrow().raised_until(name, now);
             Some(PrincipalLevel {
                 principal: it.name,
                 standing: it.standing.into(),
@@ -148,11 +159,11 @@ impl Policy {
         names.iter().filter_map(one).collect()
     }
 
-    async fn set_level(self: &Rc<Self>, by: &str, ask: &SetLevel) -> Result<LevelSet, Refusal> {
+    async fn set_level(&self, by: &str, ask: &SetLevel) -> Result<LevelSet, Refusal> {
         let it = self.named_principal(&ask.principal)?;
         admissible(it.standing, ask.level, ask.seconds)?;
-        let now = self.clock.wall_ms();
-        let before = self.house().levels.borrow().0.get(&it.name).copied().unwrap_or_default();
+        let now = self.base.clock.wall_ms();
+        let before = self.levels.borrow().0.get(&it.name).copied().unwrap_or_default();
         let own = if ask.seconds == 0 {
             Own { base: Some(ask.level), raised: None }
         } else {
@@ -160,9 +171,10 @@ impl Policy {
         };
         let long = if ask.seconds == 0 { "for good".to_owned() } else { format!("for {} seconds", ask.seconds) };
         let line = format!("{by}: {} is {} {long}", it.name, level_name(ask.level));
-        self.chronicled("autonomy", &line).await?;
+        self.base.chronicled("autonomy", &line).await?;
         let name = it.name.clone();
-        self.store
+        self.base
+            .store
             .run(move |connection| {
                 let (raised, until) = own.raised.map_or((None, 0), |(level, until)| (Some(level_name(level)), until));
                 let values = params![name, own.base.map(level_name), raised, signed(until)];
@@ -170,7 +182,7 @@ impl Policy {
             })
             .await
             .map_err(|error| not_durable(&error))?;
-        self.house().levels.borrow_mut().0.insert(it.name.clone(), own);
+        self.levels.borrow_mut().0.insert(it.name.clone(), own);
         self.refresh_worlds();
         let until = own.raised.map(|(_, until)| until);
         Ok(LevelSet { principal: it.name, level: ask.level.into(), raised_until_ms: until })

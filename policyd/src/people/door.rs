@@ -9,7 +9,7 @@ use metnos_proto::edges::{DoorPolicyd, door_policyd};
 use metnos_proto::link_async::Notes;
 use metnos_proto::msg::policyd::CardSettled;
 
-use crate::policy::Policy;
+use crate::people::Principals;
 
 /// The most answers that are kept for a door to come: as many turns wait at most.
 pub(crate) const MAX_MISSED: usize = 64;
@@ -39,7 +39,7 @@ impl Door {
     }
 }
 
-impl Policy {
+impl Principals {
     /// It is on its way when this returns; a door that does not listen misses it, and nobody waits. What was answered
     /// while no door was there, the next one hears.
     pub(crate) async fn note_to_door(&self, note: door_policyd::Note) {
@@ -63,11 +63,11 @@ impl Policy {
         if self.door.missed.borrow().is_empty() {
             return;
         }
-        let policy = Rc::clone(self);
+        let people = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            let missed: Vec<CardSettled> = policy.door.missed.borrow_mut().drain(..).collect();
+            let missed: Vec<CardSettled> = people.door.missed.borrow_mut().drain(..).collect();
             for settled in missed {
-                policy.note_to_door(door_policyd::Note::CardSettled(settled)).await;
+                people.note_to_door(door_policyd::Note::CardSettled(settled)).await;
             }
         });
     }

@@ -2,7 +2,6 @@
 //! says, else the language of the instance (design: interfaces §8). Nothing is decided by it but words.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use metnos_proto::doc::people::LanguageSet;
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing};
@@ -10,11 +9,10 @@ use metnos_proto::msg::people::Speaks;
 use rusqlite::{Connection, params};
 
 use crate::guard::shown;
+use crate::people::Principals;
 use crate::people::pairing::MAX_PEOPLE;
 use crate::people::principal::Principal;
-use crate::policy::Policy;
-use crate::store::StoreError;
-use crate::store::not_durable;
+use crate::store::{StoreError, not_durable};
 
 /// The table.
 pub(crate) const TABLES: &str =
@@ -100,36 +98,37 @@ impl Languages {
     }
 }
 
-impl Policy {
+impl Principals {
     /// In which language this one is spoken to, who has just been heard: what his channel says of him, and the language of
     /// his words, as far as they tell.
     pub(crate) fn speaks(&self, it: &Principal, heard: Option<Lang>, spoke: Option<Lang>) -> Lang {
-        self.house().languages.borrow_mut().now(it, heard, spoke, self.setting.lang)
+        self.languages.borrow_mut().now(it, heard, spoke, self.base.setting.lang)
     }
 
     /// In which language this one is spoken to.
     pub(crate) fn lang_of(&self, principal: &str) -> Lang {
-        self.house().languages.borrow().of(principal, self.setting.lang)
+        self.languages.borrow().of(principal, self.base.setting.lang)
     }
 
     /// The owner says which language somebody is spoken to in.
     ///
     /// # Errors
     /// When nobody is known by that name, or it could not be recorded.
-    pub(crate) async fn set_lang(self: &Rc<Self>, by: &str, ask: Speaks) -> Result<LanguageSet, Refusal> {
-        let owner = format!("cli:uid:{}", self.setting.owner_uid);
+    pub(crate) async fn set_lang(&self, by: &str, ask: Speaks) -> Result<LanguageSet, Refusal> {
+        let owner = format!("cli:uid:{}", self.base.setting.owner_uid);
         let who = if ask.principal == "owner" { owner.clone() } else { ask.principal };
-        if who != owner && self.house().people.borrow().standing(&who).is_none() {
+        if who != owner && self.paired.borrow().standing(&who).is_none() {
             let why = format!("{} is not known here", shown(&who));
             return Err(Refusal::new(RefusalCode::Unknown, "pairing.unknown", why)
                 .remedy("`metnosctl pairing list` shows who is known; the owner's own name is `owner`"));
         }
         let lang = name(ask.lang);
-        self.chronicled("language", &format!("{by} has {who} spoken to in {lang}")).await?;
+        self.base.chronicled("language", &format!("{by} has {who} spoken to in {lang}")).await?;
         // Root at the terminal is the owner, too.
         let names = if who == owner { vec![who.clone(), "cli:uid:0".to_owned()] } else { vec![who.clone()] };
         let rows = names.clone();
-        self.store
+        self.base
+            .store
             .run(move |connection| {
                 for row in &rows {
                     connection.execute("INSERT OR REPLACE INTO languages VALUES (?1, ?2)", params![row, lang])?;
@@ -138,7 +137,7 @@ impl Policy {
             })
             .await
             .map_err(|error| not_durable(&error))?;
-        let mut languages = self.house().languages.borrow_mut();
+        let mut languages = self.languages.borrow_mut();
         names.into_iter().for_each(|name| languages.choose(name, ask.lang));
         drop(languages);
         Ok(LanguageSet { principal: who, lang: ask.lang.into() })

@@ -1,9 +1,179 @@
 //! The principals: who they are, what they may do without asking, and the language they are spoken to in.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use metnos_policy::evidence::context::{Confirm, World};
+use metnos_policy::text::words::fold;
+use metnos_proto::executor::commands::bare;
+use metnos_proto::executor::guests;
+use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Standing};
+use rusqlite::Connection;
+
+use crate::base::Base;
+use crate::calls::turns::Turns;
+use crate::guard::shown;
+use crate::people::autonomy::Levels;
+use crate::people::door::Door;
+use crate::people::language::Languages;
+use crate::people::notices::Notices;
+use crate::people::pairing::automations::{self, Automations, is_automatic};
+use crate::people::pairing::book::{Book, LOCKED_MS};
+use crate::people::pairing::{People, ROOT, can_pair};
+use crate::people::principal::{Principal, identify};
+use crate::store::StoreError;
+use crate::vault::Secrets;
+
 pub mod autonomy;
 pub(crate) mod door;
 pub mod language;
 pub(crate) mod notices;
 pub mod pairing;
 pub mod principal;
-pub(crate) mod visibility;
+
+/// Everybody policyd knows, and how he is spoken to.
+#[derive(Debug)]
+pub(crate) struct Principals {
+    base: Rc<Base>,
+    secrets: Rc<Secrets>,
+    turns: Rc<RefCell<Turns>>,
+    pub(crate) paired: RefCell<People>,
+    pub(crate) automations: RefCell<Automations>,
+    pub(crate) book: RefCell<Book>,
+    pub(crate) levels: RefCell<Levels>,
+    languages: RefCell<Languages>,
+    pub(crate) notices: Notices,
+    /// The door that spoke last.
+    door: Door,
+}
+
+/// What was kept of them.
+#[derive(Debug, Default)]
+pub struct Kept {
+    people: People,
+    automations: Automations,
+    /// Who was locked out before, until when on the wall's clock.
+    locked: Vec<(Channel, String, u64)>,
+    levels: Levels,
+    languages: Languages,
+    notices: Notices,
+}
+
+impl Kept {
+    /// Makes the tables where they are missing, and reads what is in them.
+    pub(crate) fn load(connection: &Connection) -> Result<Self, StoreError> {
+        for tables in [pairing::TABLES, autonomy::TABLES, automations::TABLES, language::TABLES, notices::TABLES] {
+            connection.execute_batch(tables)?;
+        }
+        Ok(Self {
+            people: People::load(connection)?,
+            automations: Automations::load(connection)?,
+            locked: pairing::locked(connection)?,
+            levels: Levels::load(connection)?,
+            languages: Languages::load(connection)?,
+            notices: Notices::load(connection)?,
+        })
+    }
+}
+
+impl Principals {
+    pub(crate) fn new(base: &Rc<Base>, secrets: &Rc<Secrets>, turns: &Rc<RefCell<Turns>>, kept: Kept) -> Rc<Self> {
+        let (now, wall) = (base.clock.monotonic_ms(), base.clock.wall_ms());
+        let mut book = Book::default();
+        for (channel, sender, until) in kept.locked {
+            // Never for longer than it can have been meant, whatever the clock on the wall did.
+            let left = until.saturating_sub(wall).min(LOCKED_MS);
+            book.lock(channel, sender, now.saturating_add(left));
+        }
+        Rc::new(Self {
+            base: Rc::clone(base),
+            secrets: Rc::clone(secrets),
+            turns: Rc::clone(turns),
+            paired: RefCell::new(kept.people),
+            automations: RefCell::new(kept.automations),
+            book: RefCell::new(book),
+            levels: RefCell::new(kept.levels),
+            languages: RefCell::new(kept.languages),
+            notices: kept.notices,
+            door: Door::default(),
+        })
+    }
+
+    /// What holds for the decisions of a turn of this principal.
+    pub(crate) fn world(&self, principal: &Principal) -> Rc<World> {
+        let mut world = World::new(principal.level, Confirm::Card, self.base.setting.places.clone());
+        world.lang = self.base.setting.lang;
+        // No payment goes by without a word that a whole turn may not spend.
+        world.money_cap = Some(f64::from(self.base.setting.budget.turn_micro) / 1e6);
+        world.hosts = self.base.setting.hosts.iter().map(|host| fold(host)).collect();
+        world.commands =
+            self.base.setting.commands.iter().flat_map(|path| [bare(path).to_owned(), path.clone()]).collect();
+        let automatic = is_automatic(principal.channel);
+        // A turn of the owner's words alone is his, and reads everything. One that carries data from outside is a guest's.
+        world.guest_folders = match principal.channel {
+            Channel::Timer => vec![String::new()],
+            Channel::Cli | Channel::Http | Channel::Telegram | Channel::Scheduler | Channel::Hook | Channel::Metnos => {
+                guests::folders(&self.base.setting.guest_folders)
+            }
+        };
+        world.guest_writes = principal.standing == Standing::Guest && !automatic;
+        if principal.standing == Standing::Owner {
+            world.owner.insert(fold(&principal.name));
+            world.owner.extend(self.paired.borrow().owners().map(fold));
+        }
+        Rc::new(world)
+    }
+
+    /// `owner`, or a channel and a sender.
+    pub(crate) fn named_principal(&self, text: &str) -> Result<Principal, Refusal> {
+        let owner = format!("cli:uid:{}", self.base.setting.owner_uid);
+        let text = if text == "owner" { &owner } else { text };
+        let named =
+            text.split_once(':').and_then(|(channel, sender)| Channel::named(channel).map(|channel| (channel, sender)));
+        let Some((channel, sender)) = named else {
+            let why = format!("{} is no principal: it is written as channel and sender", shown(text));
+            return Err(Refusal::new(RefusalCode::Invalid, "principal.sender", why)
+                .remedy("write `owner`, or for example `cli:uid:1000` or `telegram:4711`"));
+        };
+        self.who(channel, sender)
+    }
+
+    pub(crate) fn owner_name(&self) -> String {
+        format!("cli:uid:{}", self.base.setting.owner_uid)
+    }
+
+    /// Whether this is one of the names under which the owner speaks.
+    pub(crate) fn is_owners(&self, name: &str) -> bool {
+        name == self.owner_name() || name == "cli:uid:0" || self.paired.borrow().standing(name) == Some(Standing::Owner)
+    }
+
+    /// Who a sender is, with whom was paired and what was raised: the one place where that is said.
+    ///
+    /// # Errors
+    /// When the sender's name is not one.
+    pub(crate) fn who(&self, channel: Channel, sender: &str) -> Result<Principal, Refusal> {
+        let mut it = identify(channel, sender, self.base.setting.owner_uid)?;
+        let paired = self.paired.borrow().standing(&it.name).filter(|_| can_pair(channel));
+        if let (Standing::Stranger, Some(standing)) = (it.standing, paired) {
+            it.standing = standing;
+            it.level = match standing {
+                Standing::Owner => Level::Supervised,
+                Standing::Guest | Standing::Stranger => Level::ReadOnly,
+            };
+        }
+        self.automatic(&mut it);
+        if it.standing != Standing::Stranger {
+            it.level = self.level_of(&it.name, it.level);
+        }
+        Ok(it)
+    }
+
+    /// The level of this principal. The machine's root is the owner at the terminal: what is set for that one counts for
+    /// both, unless root has a level of his own.
+    fn level_of(&self, name: &str, standing: Level) -> Level {
+        let (levels, now) = (self.levels.borrow(), self.base.clock.wall_ms());
+        let owner = format!("cli:uid:{}", self.base.setting.owner_uid);
+        let name = if name == ROOT && !levels.has(ROOT) { &owner } else { name };
+        levels.level(name, standing, now)
+    }
+}

@@ -11,10 +11,10 @@ use metnos_proto::msg::common::ExecutorId;
 use metnos_proto::msg::policyd::{MAX_NOTICES, Notice, NoticeKind, OwnerNotice};
 use rusqlite::{Connection, params};
 
-use crate::executors::births::MAX_WHY;
-use crate::policy::{Policy, head};
-use crate::store::StoreError;
-use crate::store::{signed, unsigned};
+use crate::executors::lifecycle::MAX_WHY;
+use crate::people::Principals;
+use crate::store::{StoreError, signed, unsigned};
+use crate::text::head;
 
 /// The same is told again after so long, in milliseconds.
 pub const AGAIN_AFTER_MS: u64 = 3_600_000;
@@ -115,15 +115,15 @@ fn write_heard(connection: &Connection, notice: &Notice) -> rusqlite::Result<()>
     Ok(())
 }
 
-impl Policy {
+impl Principals {
     /// Has the owner told, once that is kept. What cannot be kept is told all the same.
     pub(crate) async fn tell_owner(self: &Rc<Self>, kind: NoticeKind, id: &ExecutorId, why: &str) {
-        let notice = Notice { at_ms: self.clock.wall_ms(), kind, id: id.clone(), why: head(why, MAX_WHY) };
-        if !self.house().notices.keep(&notice) {
+        let notice = Notice { at_ms: self.base.clock.wall_ms(), kind, id: id.clone(), why: head(why, MAX_WHY) };
+        if !self.notices.keep(&notice) {
             return;
         }
         let row = notice.clone();
-        if let Err(error) = self.store.run(move |connection| write(connection, &row)).await {
+        if let Err(error) = self.base.store.run(move |connection| write(connection, &row)).await {
             tracing::error!(%error, %id, "what the owner must know is not kept");
         }
         self.pass_on(notice);
@@ -131,22 +131,22 @@ impl Policy {
 
     /// A door has come: it hears what none has heard.
     pub(crate) fn tell_unheard(self: &Rc<Self>) {
-        let unheard: Vec<Notice> = self.house().notices.unheard.borrow_mut().drain(..).collect();
+        let unheard: Vec<Notice> = self.notices.unheard.borrow_mut().drain(..).collect();
         unheard.into_iter().for_each(|notice| self.pass_on(notice));
     }
 
     fn pass_on(self: &Rc<Self>, notice: Notice) {
-        let Some(door) = self.door.open() else { return self.house().notices.unheard(notice) };
-        let to = self.house().people.borrow().owners().take(MAX_NOTICES).map(str::to_owned).collect();
-        let policy = Rc::clone(self);
+        let Some(door) = self.door.open() else { return self.notices.unheard(notice) };
+        let to = self.paired.borrow().owners().take(MAX_NOTICES).map(str::to_owned).collect();
+        let people = Rc::clone(self);
         tokio::task::spawn_local(async move {
             let note = door_policyd::Note::OwnerNotice(OwnerNotice { to, notice: notice.clone() });
             if let Err(error) = door.send(note).await {
                 tracing::info!(%error, "no door hears what the owner must know");
-                return policy.house().notices.unheard(notice);
+                return people.notices.unheard(notice);
             }
             // Where this is not kept, he is told once more.
-            if let Err(error) = policy.store.run(move |connection| write_heard(connection, &notice)).await {
+            if let Err(error) = people.base.store.run(move |connection| write_heard(connection, &notice)).await {
                 tracing::warn!(%error, "that a door has heard what the owner must know is not kept");
             }
         });

@@ -3,6 +3,8 @@
 
 use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Standing};
 
+use crate::guard::shown;
+
 /// The longest name of a sender, in bytes.
 pub const MAX_SENDER: usize = 128;
 
@@ -47,6 +49,13 @@ pub fn identify(channel: Channel, sender: &str, owner_uid: u32) -> Result<Princi
 fn uid_of(sender: &str) -> Option<u32> {
     let uid: u32 = sender.strip_prefix("uid:")?.parse().ok()?;
     (format!("uid:{uid}") == sender).then_some(uid)
+}
+
+/// To somebody who is not known here.
+pub(crate) fn stranger(principal: &Principal) -> Refusal {
+    let why = format!("{} is not known to this instance, so what it says is not heard", shown(&principal.name));
+    Refusal::new(RefusalCode::Denied, "principal.unpaired", why)
+        .remedy("speak as the owner of the instance, at its own terminal")
 }
 
 #[cfg(test)]

@@ -6,39 +6,18 @@ use metnos_policy::call::spec::{Effect, Spec};
 use metnos_policy::evidence::context::{Context, World};
 use metnos_proto::executor::outside::Declared;
 use metnos_proto::executor::{Capability, Class, Manifest, PathGrant, guests};
-use metnos_proto::ids::TurnId;
 use metnos_proto::msg::sandboxd::SeenFolder;
 
-use crate::calls::act::Call;
-use crate::calls::turns::Turn;
-use crate::decision::{GIVEN, Named, STORED};
+use crate::decision::{GIVEN, STORED};
 use crate::executors::registry::{Registry, Signed};
+use crate::perimeter::Perimeter;
 use crate::perimeter::outside::Folders;
 use crate::perimeter::owner_files::OwnerFiles;
-use crate::policy::Policy;
 
-impl Policy {
+impl Perimeter {
     /// What an executor is granted, as it is now: all of it, or where `only` is said what lies in those folders.
     pub(crate) fn seen(&self, signed: &Signed, only: Option<&[String]>) -> Vec<SeenFolder> {
-        seen(self.house().files.as_ref(), &self.house().folders, &signed.manifest, only)
-    }
-
-    /// What a call in this turn is shown of the workspace; nothing when the turn is gone.
-    pub(crate) fn shown_to(&self, turn: TurnId, signed: &Signed, rule: &str) -> Option<Vec<String>> {
-        match self.turns.borrow().get(turn) {
-            Some(turn) => self.only(&turn.flow, &turn.world, &signed.spec, rule),
-            None => Some(Vec::new()),
-        }
-    }
-
-    /// What the name of a call means to whoever speaks in its turn. What was made for this house may say what the house is
-    /// about: for guests there is what comes with Metnos, and whatever else they name is unknown.
-    pub(crate) fn named_for<'a>(&self, call: &Call, turn: &Turn, registry: &'a Registry) -> Named<'a> {
-        let everything = call.counts || turn.flow.reads_everything() || turn.world.shows_everything();
-        if everything || self.is_for_guests(registry, &call.executor) {
-            return registry.named(&call.executor);
-        }
-        Named::Unknown
+        seen(Some(&self.files), &self.folders, &signed.manifest, only)
     }
 
     pub(crate) fn is_for_guests(&self, registry: &Registry, name: &str) -> bool {
@@ -50,14 +29,13 @@ impl Policy {
 
     /// The folders of the workspace that a call in this context is shown; `None` for all that its executor is granted.
     /// What a guest does on the owner's word is shown whole: each of its files stands on the card. A program's do not.
-    fn only(&self, flow: &Context, world: &World, spec: &Spec, rule: &str) -> Option<Vec<String>> {
+    pub(crate) fn only(&self, flow: &Context, world: &World, spec: &Spec, rule: &str) -> Option<Vec<String>> {
         let by_the_owner = matches!(rule, GIVEN | STORED);
         let on_a_card = by_the_owner && !spec.effect.reads() && spec.effect != Effect::Of(Class::Shell);
         if flow.reads_everything() || world.shows_everything() || on_a_card {
             return None;
         }
-        let files = self.house().files.as_ref();
-        let there = |folder: &&String| files.is_some_and(|files| files.identity(folder).is_some());
+        let there = |folder: &&String| self.files.identity(folder).is_some();
         Some(world.guest_folders.iter().filter(there).cloned().collect())
     }
 }

@@ -16,8 +16,8 @@ use crate::decision::Verdict;
 use crate::executors::registry::Signed;
 use crate::guard::shown;
 use crate::paths;
+use crate::perimeter::Perimeter;
 use crate::perimeter::owner_files::{self, Seen};
-use crate::policy::Policy;
 
 /// The listed folders, as far as they could be opened.
 #[derive(Debug, Default)]
@@ -124,10 +124,10 @@ impl Folders {
     }
 }
 
-impl Policy {
+impl Perimeter {
     /// Why a call of an executor that declares folders outside the workspace is denied, if it is.
     pub(crate) fn not_shown(&self, signed: &Signed, filled: &Filled) -> Option<Verdict> {
-        let folders = &self.house().folders;
+        let folders = &self.folders;
         let declared = folders.declared(&signed.manifest);
         if declared.is_empty() {
             return None;

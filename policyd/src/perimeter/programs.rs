@@ -11,13 +11,13 @@ use crate::arguments::{self, Filled};
 use crate::decision::Verdict;
 use crate::executors::registry::Signed;
 use crate::guard::shown;
-use crate::policy::Policy;
+use crate::perimeter::Perimeter;
 
 /// What to do about a program that is not listed.
 const LIST_IT: &str =
     "the owner adds it to sandbox.commands in metnos.toml, restarts Metnos, and looks at `metnosctl executor diff`";
 
-impl Policy {
+impl Perimeter {
     /// Why a call is denied because what it would need is not there for any executor, if it is: a folder, or a program.
     pub(crate) fn not_there(&self, signed: &Signed, filled: &Filled) -> Option<Verdict> {
         self.not_shown(signed, filled).or_else(|| self.not_run(signed, filled))

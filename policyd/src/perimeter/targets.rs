@@ -4,18 +4,18 @@
 
 use metnos_policy::call::fields::Files;
 use metnos_proto::executor::Role;
+use serde_json::Value;
 
-use crate::approvals::cards::Asking;
 use crate::arguments::{self, Filled};
 use crate::executors::registry::Signed;
 use crate::paths;
+use crate::perimeter::Perimeter;
 use crate::perimeter::owner_files::Seen;
-use crate::policy::Policy;
 
 /// The most paths of one call that are looked at; what lies beyond counts as a file of secrets that is there.
 const MAX_LOOKED_AT: usize = 256;
 
-impl Policy {
+impl Perimeter {
     /// What is known of the files that these arguments name.
     pub(crate) fn looked_at(&self, signed: &Signed, filled: &Filled) -> Files {
         let mut files = Files::default();
@@ -33,9 +33,9 @@ impl Policy {
     }
 
     /// Where each path of an act leads, as a card shows it: below the workspace, or absolute.
-    pub(crate) fn targets_of(&self, asking: &Asking) -> Vec<(String, String)> {
+    pub(crate) fn targets_of(&self, signed: &Signed, value: &Value) -> Vec<(String, String)> {
         let places = &self.setting.places;
-        let named = arguments::named(&asking.signed.spec, &asking.filled.value, |role| role == Role::Path);
+        let named = arguments::named(&signed.spec, value, |role| role == Role::Path);
         let meant = |text: &str| {
             let path = paths::resolve(text, places).path;
             match path.strip_prefix(&places.workspace) {
@@ -45,7 +45,6 @@ impl Policy {
             }
         };
         // Where nothing is named, the executor takes what its schema says.
-        let (signed, value) = (&asking.signed, &asking.filled.value);
         let missing =
             signed.manifest.args.iter().filter(|(at, role)| **role == Role::Path && value.pointer(at).is_none());
         let defaults = missing.filter_map(|(at, _)| {
@@ -63,11 +62,7 @@ impl Policy {
         let places = &self.setting.places;
         let path = paths::resolve(text, places).path;
         let below = path.strip_prefix(&places.workspace).map(|below| below.trim_start_matches('/'));
-        let seen = match (below, &self.house().files) {
-            (Some(below), Some(files)) => files.look(below),
-            (Some(_), None) => Seen { there: true, secret: false },
-            (None, _) => self.house().folders.look(&path),
-        };
+        let seen = below.map_or_else(|| self.folders.look(&path), |below| self.files.look(below));
         // Where a link is on the way, `..` leads elsewhere than it seems.
         let turns_back = text.split('/').any(|part| part == "..");
         Seen { there: seen.there || turns_back, ..seen }

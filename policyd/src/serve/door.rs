@@ -19,23 +19,23 @@ use metnos_proto::msg::policyd::{
 };
 use metnos_proto::payload::Sealed;
 
-use crate::approvals::answers::Way;
-use crate::calls::direct::By;
-use crate::calls::files::Files;
+use crate::approvals::Way;
 use crate::calls::inbox;
 use crate::calls::turns::Turn;
-use crate::guard::shown;
 use crate::people::pairing::automations::is_automatic;
 use crate::people::principal::Principal;
+use crate::people::principal::stranger;
 use crate::policy::Policy;
+use crate::policy::direct::By;
 use crate::refusals::internal;
 use crate::serve::words;
+use crate::vault::guard::told;
 
 impl door_policyd::Serve for Policy {
     async fn identify(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
-        self.door_is(cx.notes());
-        let it = self.who(ask.channel, &ask.sender)?;
-        let lang = self.speaks(&it, ask.lang, ask.spoke);
+        self.people.door_is(cx.notes());
+        let it = self.people.who(ask.channel, &ask.sender)?;
+        let lang = self.people.speaks(&it, ask.lang, ask.spoke);
         Ok((Identified { principal: it.name, standing: it.standing, level: it.level, lang }, []))
     }
 
@@ -45,21 +45,21 @@ impl door_policyd::Serve for Policy {
         ask: RegisterPrompt,
         [said]: [Sealed; 1],
     ) -> Served<PromptRegistered, 0> {
-        let principal = self.who(ask.channel, &ask.sender)?;
+        let principal = self.people.who(ask.channel, &ask.sender)?;
         match principal.standing {
             // Nobody speaks on the channel of hooks and timers: they fire.
             Standing::Owner | Standing::Guest if !is_automatic(ask.channel) => {}
             Standing::Owner | Standing::Guest | Standing::Stranger => return Err(stranger(&principal).into()),
         }
         let words = words(&said)?;
-        if let Some(name) = self.secret_in(std::iter::once(words.as_str())) {
+        if let Some(name) = self.secrets.secret_in(std::iter::once(words.as_str())) {
             return Err(told(&name).into());
         }
-        self.door_is(cx.notes());
+        self.people.door_is(cx.notes());
         let (turn, trace) = (TurnId::new(), TraceId::new());
-        let now = self.clock.monotonic_ms();
-        let world = self.world(&principal);
-        let evicted = self.turns.borrow_mut().open(turn, Turn::new(trace, principal, world, &words, now), now)?;
+        let now = self.base.clock.monotonic_ms();
+        let world = self.people.world(&principal);
+        let evicted = self.calls.turns.borrow_mut().open(turn, Turn::new(trace, principal, world, &words, now), now)?;
         if let Some(evicted) = evicted {
             self.forget(evicted);
         }
@@ -67,29 +67,29 @@ impl door_policyd::Serve for Policy {
     }
 
     async fn fire(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Fire, []: [Sealed; 0]) -> Served<Fired, 1> {
-        self.door_is(cx.notes());
-        let (fired, says) = Policy::fire(&self, &ask)?;
+        self.people.door_is(cx.notes());
+        let (fired, says) = self.people.fire(&ask, &|turn| self.forget(turn))?;
         let says = Sealed::new(says.as_bytes())
             .map_err(|error| Refusal::new(RefusalCode::Internal, "words.seal", error.to_string()))?;
         Ok((fired, [says]))
     }
 
     async fn view(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: ViewRequest, []: [Sealed; 0]) -> Served<QueryResult, 1> {
-        let (looked, page) = Policy::view(&self, &ask).await?;
+        let (looked, page) = self.executors.view(&ask).await?;
         Ok((looked, [page]))
     }
 
     async fn pair(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
-        Ok((Policy::pair(&self, ask).await?, []))
+        Ok((self.people.pair(ask).await?, []))
     }
 
     async fn answer_card(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: AnswerCard, []: [Sealed; 0]) -> Served<Answered, 1> {
-        let principal = self.who(ask.channel, &ask.sender)?;
+        let principal = self.people.who(ask.channel, &ask.sender)?;
         match principal.standing {
             Standing::Owner | Standing::Guest => {}
             Standing::Stranger => return Err(stranger(&principal).into()),
         }
-        self.door_is(cx.notes());
+        self.people.door_is(cx.notes());
         let (answered, results) =
             Policy::answer(&self, principal, Way::Soft, (&ask.id, &ask.digest), &ask.answer, &ask.code).await?;
         Ok((answered, [results]))
@@ -102,7 +102,7 @@ impl door_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<CardList>, 1> {
         let principal = self.known(ask.channel, &ask.sender)?;
-        Ok(Doc::seal(&self.cards_of(&principal))?)
+        Ok(Doc::seal(&self.approvals.cards.cards_of(&principal))?)
     }
 
     async fn keep_file(
@@ -112,8 +112,8 @@ impl door_policyd::Serve for Policy {
         [content]: [Sealed; 1],
     ) -> Served<CallRun, 1> {
         let principal = self.known(ask.channel, &ask.sender)?;
-        self.door_is(cx.notes());
-        let _place = Files::place(&self, &principal)?;
+        self.people.door_is(cx.notes());
+        let _place = self.calls.files.place(&principal)?;
         let arguments = inbox::arguments(&ask.name, &content)?;
         let with = (arguments, Some(content));
         let (run, result, _) = self.direct_with(principal, inbox::KEEPER.to_owned(), with, By::Sent).await?;
@@ -122,8 +122,8 @@ impl door_policyd::Serve for Policy {
 
     async fn send_file(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: SendFile, []: [Sealed; 0]) -> Served<CallRun, 2> {
         let principal = self.known(ask.channel, &ask.sender)?;
-        self.door_is(cx.notes());
-        let _place = Files::place(&self, &principal)?;
+        self.people.door_is(cx.notes());
+        let _place = self.calls.files.place(&principal)?;
         let with = (inbox::wanted(&ask.path, ask.channel)?, None);
         let (run, result, file) = self.direct_with(principal, inbox::FETCHER.to_owned(), with, By::Sent).await?;
         let nothing = || Sealed::new(b"").map_err(|error| internal(&error.to_string()));
@@ -137,7 +137,7 @@ impl door_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<UndoReport>, 1> {
         let principal = self.known(ask.channel, &ask.sender)?;
-        self.door_is(cx.notes());
+        self.people.door_is(cx.notes());
         Ok(Doc::seal(&Policy::undo(&self, &principal, None).await?)?)
     }
 
@@ -155,24 +155,11 @@ impl door_policyd::Serve for Policy {
 
 impl Policy {
     /// A known sender on a channel: whoever is a stranger is told so.
-    fn known(&self, channel: Channel, sender: &str) -> Result<Principal, Refusal> {
-        let principal = self.who(channel, sender)?;
+    pub(crate) fn known(&self, channel: Channel, sender: &str) -> Result<Principal, Refusal> {
+        let principal = self.people.who(channel, sender)?;
         match principal.standing {
             Standing::Owner | Standing::Guest => Ok(principal),
             Standing::Stranger => Err(stranger(&principal)),
         }
     }
-}
-
-/// To words that hold a secret: nothing of them is kept.
-pub(crate) fn told(name: &str) -> Refusal {
-    let why = format!("what was said holds the secret `{name}`, so it is neither read nor recorded");
-    Refusal::new(RefusalCode::Denied, crate::vault::TOLD, why)
-        .remedy("say it without; an executor is given it by policyd")
-}
-
-pub(crate) fn stranger(principal: &Principal) -> Refusal {
-    let why = format!("{} is not known to this instance, so what it says is not heard", shown(&principal.name));
-    Refusal::new(RefusalCode::Denied, "principal.unpaired", why)
-        .remedy("speak as the owner of the instance, at its own terminal")
 }

@@ -5,6 +5,7 @@ pub(crate) mod door;
 
 use std::rc::Rc;
 
+use metnos_policy::evidence::context::Who;
 use metnos_proto::doc::Doc;
 use metnos_proto::doc::automation::AutomationAnswer;
 use metnos_proto::doc::budget::BudgetAnswer;
@@ -17,8 +18,7 @@ use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, VaglioAnswer};
 use metnos_proto::doc::vault::{SecretVersion, VaultAnswer};
 use metnos_proto::edge::{ServeError, Served};
-use metnos_proto::edges::{CtlPolicyd, PlannerPolicyd, SyntdPolicyd};
-use metnos_proto::edges::{ctl_policyd, planner_policyd, syntd_policyd};
+use metnos_proto::edges::{CtlPolicyd, PlannerPolicyd, SyntdPolicyd, ctl_policyd, planner_policyd, syntd_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Done, Integrity, Refusal, RefusalCode, Standing};
@@ -37,16 +37,15 @@ use metnos_proto::msg::vault_budget::{BudgetAsk, VaultAsk, VaultPut};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::TurnPhase;
 
-use crate::approvals::answers::Way;
-use crate::calls::act::Call;
-use crate::calls::direct::By;
+use crate::approvals::Way;
+use crate::calls::call::Call;
 use crate::calls::intent;
 use crate::guard::shown;
-use crate::people::principal::{Principal, identify};
-use crate::policy::{Policy, head};
+use crate::people::principal::{Principal, identify, stranger};
+use crate::policy::Policy;
+use crate::policy::direct::By;
 use crate::refusals::{internal, memory_gone};
-use crate::serve::door::stranger;
-use metnos_policy::evidence::context::Who;
+use crate::text::head;
 
 /// The most bytes a person may say at once.
 pub const MAX_WORDS: usize = 64 * 1024;
@@ -75,15 +74,15 @@ impl planner_policyd::Serve for Policy {
         turn: TurnId,
         ask: &planner_policyd::Ask,
     ) -> Result<TurnPhase, ServeError> {
-        self.turns.borrow().phase_of(turn, ask, cx.generation)
+        self.calls.turns.borrow().phase_of(turn, ask, cx.generation)
     }
 
     fn enter(&self, cx: &Cx<PlannerPolicyd>, turn: TurnId, next: Option<TurnPhase>) {
-        self.turns.borrow_mut().enter(turn, cx.generation, self.clock.monotonic_ms(), next);
+        self.calls.turns.borrow_mut().enter(turn, cx.generation, self.base.clock.monotonic_ms(), next);
     }
 
     async fn intent(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: Intent, []: [Sealed; 0]) -> Served<IntentFrozen, 0> {
-        let mut turns = self.turns.borrow_mut();
+        let mut turns = self.calls.turns.borrow_mut();
         let turn = turns.known(ask.turn)?;
         if turn.flow.who != Who::Owner {
             // A guest's words foresee nothing: what he asks for is judged as if nobody had said it before.
@@ -94,14 +93,14 @@ impl planner_policyd::Serve for Policy {
             return Err(intent::tainted().into());
         }
         let slots = intent::read(&ask.slots)?;
-        let (registry, words) = (self.registry.borrow(), turn.flow.words.clone());
+        let (registry, words) = (self.executors.registry.borrow(), turn.flow.words.clone());
         let spec = |name: &str| registry.callable(name).map(|signed| signed.spec.clone());
         let ignored = turn.flow.intent.freeze(slots, &words, spec);
         Ok((IntentFrozen { frozen: turn.flow.intent.found(), ignored: intent::listed(ignored) }, []))
     }
 
     async fn act(self: Rc<Self>, cx: Cx<PlannerPolicyd>, ask: Act, [arguments]: [Sealed; 1]) -> Served<Acted, 0> {
-        self.turns.borrow_mut().known(ask.turn)?.count_call();
+        self.calls.turns.borrow_mut().known(ask.turn)?.count_call();
         let notes = Some(cx.notes());
         let call = Call {
             turn: ask.turn,
@@ -118,7 +117,7 @@ impl planner_policyd::Serve for Policy {
     }
 
     async fn release(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: Release, []: [Sealed; 0]) -> Served<Released, 1> {
-        let mut turns = self.turns.borrow_mut();
+        let mut turns = self.calls.turns.borrow_mut();
         let turn = turns.known(ask.turn)?;
         let bytes = self.show(turn, ask.handle)?;
         Ok((Released { context: turn.flow.label }, [bytes]))
@@ -129,7 +128,7 @@ impl planner_policyd::Serve for Policy {
     }
 
     async fn end_turn(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.turns.borrow_mut().end(ask.turn);
+        self.calls.turns.borrow_mut().end(ask.turn);
         self.stays_over(ask.turn);
         self.forget(ask.turn);
         Ok((Done {}, []))
@@ -143,11 +142,11 @@ impl syntd_policyd::Serve for Policy {
         _: GrowthQuota,
         []: [Sealed; 0],
     ) -> Served<GrowthLeft, 0> {
-        Ok((self.registry.borrow().growth_left(self.clock.wall_ms()), []))
+        Ok((self.executors.registry.borrow().growth_left(self.base.clock.wall_ms()), []))
     }
 
     async fn propose(self: Rc<Self>, _: Cx<SyntdPolicyd>, ask: Propose, []: [Sealed; 0]) -> Served<Proposed, 0> {
-        Ok((Policy::propose(&self, ask).await?, []))
+        Ok((self.proposals.propose(ask).await?, []))
     }
 
     async fn fund_drafts(
@@ -160,7 +159,7 @@ impl syntd_policyd::Serve for Policy {
     }
 
     async fn end_drafts(self: Rc<Self>, cx: Cx<SyntdPolicyd>, ask: EndDrafts, []: [Sealed; 0]) -> Served<Done, 0> {
-        Policy::end_drafts(&self, cx.generation, ask.run)?;
+        self.thinking.end_drafts(cx.generation, ask.run)?;
         Ok((Done {}, []))
     }
 }
@@ -177,7 +176,7 @@ impl ctl_policyd::Serve for Policy {
     }
 
     async fn executors(self: Rc<Self>, _: Cx<CtlPolicyd>, _: Executors, []: [Sealed; 0]) -> Served<ExecutorList, 0> {
-        Ok((ExecutorList { rows: self.registry.borrow().list() }, []))
+        Ok((ExecutorList { rows: self.executors.registry.borrow().list() }, []))
     }
 
     async fn show_executor(
@@ -186,7 +185,7 @@ impl ctl_policyd::Serve for Policy {
         ask: ShowExecutor,
         []: [Sealed; 0],
     ) -> Served<Doc<ExecutorRecord>, 1> {
-        let record = self.registry.borrow().show(&ask.name).ok_or_else(|| {
+        let record = self.executors.registry.borrow().show(&ask.name).ok_or_else(|| {
             Refusal::new(
                 RefusalCode::Unknown,
                 "executor.unknown",
@@ -199,7 +198,7 @@ impl ctl_policyd::Serve for Policy {
 
     async fn approvals(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Approvals, []: [Sealed; 0]) -> Served<Doc<CardList>, 1> {
         self.at_the_machine(&cx)?;
-        Ok(Doc::seal(&self.cards())?)
+        Ok(Doc::seal(&self.approvals.cards.cards())?)
     }
 
     async fn show_approval(
@@ -209,7 +208,7 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<CardView>, 1> {
         self.at_the_machine(&cx)?;
-        Ok(Doc::seal(&self.show_card(&ask.id)?)?)
+        Ok(Doc::seal(&self.approvals.cards.show_card(&ask.id)?)?)
     }
 
     async fn decide_approval(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Decide, []: [Sealed; 0]) -> Served<Answered, 1> {
@@ -221,12 +220,12 @@ impl ctl_policyd::Serve for Policy {
 
     async fn grants(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Grants, []: [Sealed; 0]) -> Served<Doc<GrantList>, 1> {
         self.at_the_machine(&cx)?;
-        Ok(Doc::seal(&Policy::grants(&self))?)
+        Ok(Doc::seal(&self.approvals.grants.grants())?)
     }
 
     async fn revoke_grant(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: RevokeGrant, []: [Sealed; 0]) -> Served<Done, 0> {
         let principal = self.at_the_machine(&cx)?;
-        self.revoke(&principal, &ask.id).await?;
+        self.approvals.grants.revoke(&principal, &ask.id).await?;
         Ok((Done {}, []))
     }
 
@@ -237,18 +236,18 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<CodesEnrolled, 0> {
         let principal = self.at_the_machine(&cx)?;
-        Ok((self.enrol_codes(&principal).await?, []))
+        Ok((self.approvals.codes.enrol_codes(&principal).await?, []))
     }
 
     async fn codes_confirm(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: CodesConfirm, []: [Sealed; 0]) -> Served<Done, 0> {
         let principal = self.at_the_machine(&cx)?;
-        self.confirm_codes(&principal, &ask.code).await?;
+        self.approvals.codes.confirm_codes(&principal, &ask.code).await?;
         Ok((Done {}, []))
     }
 
     async fn codes_remove(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: CodesRemove, []: [Sealed; 0]) -> Served<Done, 0> {
         let principal = self.at_the_machine(&cx)?;
-        self.remove_codes(&principal).await?;
+        self.approvals.codes.remove_codes(&principal).await?;
         Ok((Done {}, []))
     }
 
@@ -259,7 +258,7 @@ impl ctl_policyd::Serve for Policy {
 
     async fn undoable(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Undoable, []: [Sealed; 0]) -> Served<Doc<ActList>, 1> {
         self.at_the_machine(&cx)?;
-        Ok(Doc::seal(&Policy::undoable(&self).await?)?)
+        Ok(Doc::seal(&self.calls.undo.undoable().await?)?)
     }
 
     async fn panic(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Panic, []: [Sealed; 0]) -> Served<Panicked, 0> {
@@ -269,7 +268,7 @@ impl ctl_policyd::Serve for Policy {
 
     async fn resume(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Resume, []: [Sealed; 0]) -> Served<Switched, 0> {
         let principal = self.at_the_machine(&cx)?;
-        Ok((Switched { changed: Policy::resume(&self, &principal).await? }, []))
+        Ok((Switched { changed: self.executors.resume(&principal).await? }, []))
     }
 
     async fn switch_executor(
@@ -279,7 +278,7 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Switched, 0> {
         let principal = self.at_the_machine(&cx)?;
-        Ok((Switched { changed: self.set_executor(&principal, &ask.name, ask.on).await? }, []))
+        Ok((Switched { changed: self.executors.set_executor(&principal, &ask.name, ask.on).await? }, []))
     }
 
     async fn lift_quarantine(
@@ -289,7 +288,7 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<QuarantineReport>, 1> {
         let principal = self.at_the_machine(&cx)?;
-        Ok(Doc::seal(&Policy::lift_quarantine(&self, &principal, ask).await?)?)
+        Ok(Doc::seal(&self.executors.lift_quarantine(&principal, ask).await?)?)
     }
 
     async fn life(
@@ -299,7 +298,7 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<LifecycleAnswer>, 1> {
         let principal = self.at_the_machine(&cx)?;
-        Ok(Doc::seal(&self.owners_word(&principal, ask).await?)?)
+        Ok(Doc::seal(&self.executors.owners_word(&principal, ask).await?)?)
     }
 
     async fn export_executor(
@@ -309,7 +308,7 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Done, 1> {
         let principal = self.at_the_machine(&cx)?;
-        Ok((Done {}, [self.export(&principal, &ask.name).await?]))
+        Ok((Done {}, [self.executors.export(&principal, &ask.name).await?]))
     }
 
     async fn import_executor(
@@ -319,7 +318,7 @@ impl ctl_policyd::Serve for Policy {
         [parcel]: [Sealed; 1],
     ) -> Served<Doc<ExecutorImported>, 1> {
         let principal = self.at_the_machine(&cx)?;
-        Ok(Doc::seal(&self.import(&principal, &parcel).await?)?)
+        Ok(Doc::seal(&self.executors.import(&principal, &parcel).await?)?)
     }
 
     async fn check_policy(
@@ -352,26 +351,26 @@ impl ctl_policyd::Serve for Policy {
     }
 
     async fn anchors(self: Rc<Self>, _: Cx<CtlPolicyd>, ask: Anchors, []: [Sealed; 0]) -> Served<AnchorList, 1> {
-        let mut kept = self.store.anchors(ask.after).await.map_err(|error| internal(&error.to_string()))?;
+        let mut kept = self.base.store.anchors(ask.after).await.map_err(|error| internal(&error.to_string()))?;
         let more = kept.len() > MAX_ANCHORS as usize;
         kept.truncate(MAX_ANCHORS as usize);
         let next = if more { kept.last().map_or(0, |(anchor, _)| anchor.seq) } else { 0 };
         let text: String = kept.iter().map(|(anchor, signature)| anchor.to_line(signature) + "\n").collect();
         let text = Sealed::new(text.as_bytes()).map_err(|error| internal(&error.to_string()))?;
-        let broken = self.chain.borrow().broken.clone().unwrap_or_default();
+        let broken = self.anchors.chain.borrow().broken.clone().unwrap_or_default();
         let anchors = u32::try_from(kept.len()).unwrap_or(MAX_ANCHORS);
         Ok((AnchorList { anchors, next, broken: head(&broken, MAX_WHY) }, [text]))
     }
 
     async fn copy_registry(self: Rc<Self>, _: Cx<CtlPolicyd>, _: CopyRegistry, []: [Sealed; 0]) -> Served<Done, 1> {
-        let copy = self.store.copy().await.map_err(|error| internal(&error.to_string()))?;
+        let copy = self.base.store.copy().await.map_err(|error| internal(&error.to_string()))?;
         Ok((Done {}, [Sealed::new(&copy).map_err(|error| internal(&error.to_string()))?]))
     }
 
     /// A hard approval of its own: only here, where the kernel has said who asks (design: policy §4).
     async fn redact(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: RedactPayload, []: [Sealed; 0]) -> Served<Redacted, 0> {
         let peer = cx.peer.ok_or_else(|| ServeError::Violation("an admin channel that is nobody's".to_owned()))?;
-        let principal = identify(Channel::Cli, &format!("uid:{}", peer.uid), self.setting.owner_uid)?;
+        let principal = identify(Channel::Cli, &format!("uid:{}", peer.uid), self.base.setting.owner_uid)?;
         match principal.standing {
             Standing::Owner => {}
             Standing::Guest | Standing::Stranger => {
@@ -379,9 +378,10 @@ impl ctl_policyd::Serve for Policy {
                 return Err(Refusal::new(RefusalCode::Denied, "rite.owner", why).into());
             }
         }
-        self.chain_holds().await?;
+        self.anchors.chain_holds().await?;
         let word = Redact { seq: ask.seq, why: ask.why };
-        let (recorded, []) = self.memory.redact(TraceId::NONE, word, []).await.map_err(|error| memory_gone(&error))?;
+        let (recorded, []) =
+            self.base.memory.redact(TraceId::NONE, word, []).await.map_err(|error| memory_gone(&error))?;
         Ok((Redacted { seq: recorded.seq }, []))
     }
 
@@ -392,7 +392,7 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<VaglioAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok(Doc::seal(&Policy::vaglio(&self, &by, ask).await?)?)
+        Ok(Doc::seal(&self.proposals.vaglio(&by, ask).await?)?)
     }
 
     async fn rite(
@@ -402,7 +402,7 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<ConstitutionReport>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok(Doc::seal(&Policy::rite(&self, &by, ask).await?)?)
+        Ok(Doc::seal(&self.proposals.rite(&by, ask).await?)?)
     }
 
     async fn pairing(
@@ -412,12 +412,12 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<PairingAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok(Doc::seal(&Policy::pairing(&self, &by, ask).await?)?)
+        Ok(Doc::seal(&self.people.pairing(&by, ask, &|turn| self.forget(turn)).await?)?)
     }
 
     async fn vault(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: VaultAsk, []: [Sealed; 0]) -> Served<Doc<VaultAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok(Doc::seal(&Policy::vault(&self, &by, ask).await?)?)
+        Ok(Doc::seal(&self.secrets.vault(&by, ask, &|name| self.executors.registry.borrow().callable(name)).await?)?)
     }
 
     async fn vault_put(
@@ -427,7 +427,7 @@ impl ctl_policyd::Serve for Policy {
         [value]: [Sealed; 1],
     ) -> Served<Doc<SecretVersion>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok(Doc::seal(&self.put_secret(&by, ask, &value).await?)?)
+        Ok(Doc::seal(&self.secrets.put_secret(&by, ask, &value).await?)?)
     }
 
     async fn budget(
@@ -437,7 +437,7 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<BudgetAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok(Doc::seal(&Policy::budget(&self, &by, ask).await?)?)
+        Ok(Doc::seal(&self.budgets.budget(&by, ask).await?)?)
     }
 
     async fn autonomy(
@@ -447,7 +447,7 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<AutonomyAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok(Doc::seal(&Policy::autonomy(&self, &by, ask).await?)?)
+        Ok(Doc::seal(&self.people.autonomy(&by, ask).await?)?)
     }
 
     async fn automation(
@@ -457,20 +457,20 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<AutomationAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok(Doc::seal(&Policy::automation(&self, &by, ask).await?)?)
+        Ok(Doc::seal(&self.people.automation(&by, ask, &|turn| self.forget(turn)).await?)?)
     }
 }
 
 impl Policy {
     /// Whose admin channel this is: the owner's, on the supervisor's word.
-    fn at_the_machine(&self, cx: &Cx<CtlPolicyd>) -> Result<Principal, ServeError> {
+    pub(crate) fn at_the_machine(&self, cx: &Cx<CtlPolicyd>) -> Result<Principal, ServeError> {
         let peer = cx.peer.ok_or_else(|| {
             ServeError::Violation("an admin channel without the supervisor's word on whose it is".to_owned())
         })?;
-        let principal = identify(Channel::Cli, &format!("uid:{}", peer.uid), self.setting.owner_uid)?;
+        let principal = identify(Channel::Cli, &format!("uid:{}", peer.uid), self.base.setting.owner_uid)?;
         match principal.standing {
             // His own user by the kernel's word, and the level that he has given himself.
-            Standing::Owner => Ok(self.who(Channel::Cli, &format!("uid:{}", peer.uid))?),
+            Standing::Owner => Ok(self.people.who(Channel::Cli, &format!("uid:{}", peer.uid))?),
             Standing::Guest | Standing::Stranger => Err(stranger(&principal).into()),
         }
     }

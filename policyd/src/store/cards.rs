@@ -246,7 +246,7 @@ mod tests {
     use super::*;
     use crate::approvals::grants::{Scope, Target};
     use crate::approvals::tests::{asked, card};
-    use crate::store::Opened;
+    use crate::opened::Opened;
 
     const KEY: [u8; 32] = [1; 32];
 
@@ -259,7 +259,7 @@ mod tests {
         assert!(store.card(card("a"), 0).await.is_err(), "a name is used once");
         drop(store);
         let mut opened = reopened(folder.path());
-        assert_eq!(opened.words.cards, [card("a"), card("b")]);
+        assert_eq!(opened.kept.words.cards, [card("a"), card("b")]);
         let store = opened.start().unwrap();
         let digest = card("a").digest().to_string();
         let answer = async |id: &str, digest: &str, now| {
@@ -275,7 +275,7 @@ mod tests {
         assert!(!store.begin_of_card("b".into(), 0).await.unwrap(), "not without a yes");
         store.card(card("d"), u64::MAX / 4).await.unwrap();
         drop(store);
-        let left = reopened(folder.path()).words.cards;
+        let left = reopened(folder.path()).kept.words.cards;
         assert_eq!(left.iter().map(|card| card.id.as_str()).collect::<Vec<_>>(), ["d"]);
     }
 
@@ -317,13 +317,13 @@ mod tests {
         store.codes(Some(codes.clone())).await.unwrap();
         drop(store);
         let mut opened = reopened(folder.path());
-        assert_eq!((opened.words.grants.clone(), opened.words.codes.clone()), (vec![grant], Some(codes)));
+        assert_eq!((opened.kept.words.grants.clone(), opened.kept.words.codes.clone()), (vec![grant], Some(codes)));
         let store = opened.start().unwrap();
         assert!(store.revoke("a".into()).await.unwrap());
         assert!(!store.revoke("a".into()).await.unwrap());
         store.codes(None).await.unwrap();
         drop(store);
-        assert_eq!(reopened(folder.path()).words, Words::default());
+        assert_eq!(reopened(folder.path()).kept.words, Words::default());
     }
 
     fn reopened(folder: &std::path::Path) -> Opened {

@@ -4,29 +4,16 @@
 
 pub mod cards;
 
-use std::path::Path;
-
-use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId, Refusal, RefusalCode};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::chronicle::heads::{self, Last};
-use crate::executors::archive;
-use crate::executors::failure_limit::{self, FailureLimit};
-use crate::executors::switches::{self, Switches};
-use crate::house::House;
 use crate::key;
-use crate::{undo, vault};
 
 /// The database's file, in policyd's own folder.
 pub const STORE_FILE: &str = "policy.sqlite";
 /// The form of the database this version writes.
-const FORM: i64 = 6;
-/// What each form has brought, oldest first: the first entry makes form 2 out of form 1.
-const STEPS: [&str; 5] =
-    [cards::FIRST_TABLE, undo::store::TABLE, cards::TABLES, cards::TRACE_COLUMN, archive::FOR_EVER];
-const _: () = assert!(STEPS.len() as i64 == FORM - 1, "every form has its step");
+pub(crate) const FORM: i64 = 6;
 /// The most words waiting for the thread.
 const MAX_WAITING: usize = 64;
 
@@ -85,7 +72,7 @@ impl RowState {
         }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let archived = [true, false].map(|from_quarantine| Self::Archived { from_quarantine });
         let all = [Self::Signed, Self::Active, Self::Quarantined, Self::Revoked].into_iter().chain(archived);
         all.into_iter().find(|state| state.name() == text)
@@ -113,7 +100,7 @@ pub enum Told {
 }
 
 impl Told {
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
             Self::Born => "born",
@@ -121,7 +108,7 @@ impl Told {
         }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         [Self::Nothing, Self::Born, Self::Lost].into_iter().find(|told| told.name() == text)
     }
 }
@@ -186,6 +173,7 @@ pub(crate) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
+/// What the thread is given to do.
 type Work = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// The way to the thread that holds the database.
@@ -194,56 +182,15 @@ pub struct Store {
     work: mpsc::Sender<Work>,
 }
 
-/// The database, opened and checked, before its thread is started.
-#[derive(Debug)]
-pub struct Opened {
-    /// Until the thread has it.
-    connection: Option<Connection>,
-    /// Every executor in it, by name and version.
-    pub rows: Vec<Row>,
-    /// The cards, stored words and codes in it.
-    pub words: cards::Words,
-    /// Every switch that is thrown.
-    pub switches: Switches,
-    /// The strikes of every executor.
-    pub strikes: FailureLimit,
-    /// The head of the chronicle that was signed last.
-    pub last_anchor: Option<Last>,
-    /// What else policyd keeps.
-    pub house: House,
-}
-
-impl Opened {
-    /// Opens the database in `folder`, or makes it, for the instance with this public key.
-    ///
-    /// # Errors
-    /// When it cannot be read, or belongs to another key or version.
-    pub fn open(folder: &Path, public_key: &[u8; 32]) -> Result<Self, StoreError> {
-        let connection = Connection::open(folder.join(STORE_FILE))?;
-        // Exclusive: no shared-memory file, nobody else reads; full: a row is durable when it is said to be.
-        connection.execute_batch(
-            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-             PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON;",
-        )?;
-        prepare(&connection, public_key)?;
-        heads::prepare(&connection)?;
-        let rows = load(&connection)?;
-        let words = cards::load(&connection)?;
-        let (switches, strikes) = (switches::load(&connection)?, failure_limit::load(&connection)?);
-        let last_anchor = heads::last(&connection)?;
-        let house = House::load(&connection, &key::kept(folder, vault::KEY_FILE)?)?;
-        Ok(Self { connection: Some(connection), rows, words, switches, strikes, last_anchor, house })
-    }
-
+impl Store {
     /// Starts the thread, and waits until it runs: what a thread needs to begin, a filter that comes
     /// afterwards may forbid. Call it where new threads inherit the rest of the lock.
     ///
     /// # Errors
-    /// [`StoreError::Gone`] when there is no thread to be had, or it was started before.
-    pub fn start(&mut self) -> Result<Store, StoreError> {
+    /// [`StoreError::Gone`] when there is no thread to be had.
+    pub(crate) fn start(mut connection: Connection) -> Result<Self, StoreError> {
         let (work, mut waiting) = mpsc::channel::<Work>(MAX_WAITING);
         let (begun, beginning) = std::sync::mpsc::sync_channel::<()>(1);
-        let mut connection = self.connection.take().ok_or(StoreError::Gone)?;
         let thread = std::thread::Builder::new().name("registry".to_owned()).spawn(move || {
             let _ = begun.send(());
             while let Some(task) = waiting.blocking_recv() {
@@ -252,90 +199,9 @@ impl Opened {
         });
         thread.map_err(|_| StoreError::Gone)?;
         beginning.recv().map_err(|_| StoreError::Gone)?;
-        Ok(Store { work })
+        Ok(Self { work })
     }
-}
 
-fn prepare(connection: &Connection, public_key: &[u8; 32]) -> Result<(), StoreError> {
-    let form: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    match form {
-        0 => connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE;
-             CREATE TABLE instance (public_key BLOB NOT NULL) STRICT;
-             CREATE TABLE executors (
-                 name TEXT NOT NULL, version TEXT NOT NULL,
-                 manifest_digest BLOB NOT NULL, code_digest BLOB NOT NULL,
-                 schema_digest BLOB NOT NULL, profile_digest BLOB NOT NULL,
-                 signature BLOB NOT NULL, manifest TEXT NOT NULL, schema TEXT NOT NULL,
-                 state TEXT NOT NULL, why TEXT NOT NULL, since_ms INTEGER NOT NULL,
-                 born_ms INTEGER NOT NULL, told TEXT NOT NULL,
-                 PRIMARY KEY (name, version)
-             ) STRICT;
-             {steps}
-             PRAGMA user_version = {FORM};
-             COMMIT;",
-            steps = STEPS.concat()
-        ))?,
-        1..FORM => {
-            let steps = STEPS.get(usize::try_from(form - 1).unwrap_or(usize::MAX)..).unwrap_or_default().concat();
-            connection.execute_batch(&format!("BEGIN IMMEDIATE; {steps} PRAGMA user_version = {FORM}; COMMIT;"))?;
-        }
-        FORM => {}
-        other => return Err(StoreError::Form(other)),
-    }
-    undo::store::settle(connection)?;
-    connection.execute_batch(switches::TABLE)?;
-    connection.execute_batch(failure_limit::TABLE)?;
-    let owner: Option<Vec<u8>> =
-        connection.query_row("SELECT public_key FROM instance", [], |row| row.get(0)).optional()?;
-    match owner {
-        None => {
-            connection.execute("INSERT INTO instance (public_key) VALUES (?1)", [public_key.as_slice()])?;
-            Ok(())
-        }
-        Some(key) if key == public_key => Ok(()),
-        Some(_) => Err(StoreError::OtherKey),
-    }
-}
-
-fn load(connection: &Connection) -> Result<Vec<Row>, StoreError> {
-    let mut statement = connection.prepare(
-        "SELECT name, version, manifest_digest, code_digest, schema_digest, profile_digest, signature,
-                manifest, schema, state, why, since_ms, born_ms, told FROM executors ORDER BY name, version",
-    )?;
-    let rows = statement.query_map([], |row| {
-        let id = ExecutorId { name: row.get(0)?, version: row.get(1)? };
-        let read = || -> rusqlite::Result<Option<Row>> {
-            let digest = |at: usize| -> rusqlite::Result<Option<Blake3>> {
-                Ok(<[u8; 32]>::try_from(row.get::<_, Vec<u8>>(at)?).ok().map(Blake3))
-            };
-            let (Some(manifest), Some(code), Some(schema), Some(profile)) =
-                (digest(2)?, digest(3)?, digest(4)?, digest(5)?)
-            else {
-                return Ok(None);
-            };
-            let states = (RowState::parse(&row.get::<_, String>(9)?), Told::parse(&row.get::<_, String>(13)?));
-            let times = (u64::try_from(row.get::<_, i64>(11)?), u64::try_from(row.get::<_, i64>(12)?));
-            let ((Some(state), Some(told)), (Ok(since_ms), Ok(born_ms))) = (states, times) else { return Ok(None) };
-            Ok(Some(Row {
-                id: id.clone(),
-                digests: ExecutorDigests { manifest, code, schema, profile },
-                signature: row.get(6)?,
-                manifest: row.get(7)?,
-                schema: row.get(8)?,
-                state,
-                why: row.get(10)?,
-                since_ms,
-                born_ms,
-                told,
-            }))
-        };
-        Ok(read()?.ok_or_else(|| StoreError::Damaged(id.to_string())))
-    })?;
-    rows.map(|row| row?).collect()
-}
-
-impl Store {
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         task: impl FnOnce(&mut Connection) -> Result<T, rusqlite::Error> + Send + 'static,
@@ -436,7 +302,7 @@ impl Store {
 impl Row {
     /// A signed row about which nothing matters but its name.
     pub(crate) fn for_tests(id: ExecutorId) -> Self {
-        let zero = Blake3([0; 32]);
+        let zero = metnos_proto::ids::Blake3([0; 32]);
         Self {
             id,
             digests: ExecutorDigests { manifest: zero, code: zero, schema: zero, profile: zero },
@@ -448,84 +314,6 @@ impl Row {
             since_ms: 1,
             born_ms: 1,
             told: Told::Nothing,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const KEY: [u8; 32] = [1; 32];
-
-    fn row(name: &str) -> Row {
-        Row::for_tests(ExecutorId { name: name.into(), version: "1.0.0".into() })
-    }
-
-    #[tokio::test(flavor = "current_thread")]
-    async fn stored_records_survive_restart() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Opened::open(folder.path(), &KEY).unwrap().start().unwrap();
-        store.signed(row("a")).await.unwrap();
-        assert!(store.signed(row("a")).await.is_err(), "nothing is signed over");
-        store.born(row("a").id, 5).await.unwrap();
-        drop(store);
-        let rows = reopened(folder.path());
-        assert_eq!(rows, [Row { state: RowState::Active, since_ms: 5, told: Told::Born, ..row("a") }]);
-    }
-
-    #[tokio::test(flavor = "current_thread")]
-    async fn quarantine_is_never_left() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Opened::open(folder.path(), &KEY).unwrap().start().unwrap();
-        store.signed(row("a")).await.unwrap();
-        store.quarantined(row("a").id, "a bit flipped".into(), 5).await.unwrap();
-        store.born(row("a").id, 6).await.unwrap();
-        store.quarantined(row("a").id, "later".into(), 7).await.unwrap();
-        store.set_told(row("a").id, Told::Lost).await.unwrap();
-        drop(store);
-        let rows = reopened(folder.path());
-        assert_eq!(
-            (rows[0].state, rows[0].why.as_str(), rows[0].since_ms),
-            (RowState::Quarantined, "a bit flipped", 5)
-        );
-        assert_eq!(rows[0].told, Told::Lost);
-    }
-
-    #[test]
-    fn a_registry_of_another_key_or_form_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        drop(Opened::open(folder.path(), &KEY).unwrap());
-        assert!(matches!(Opened::open(folder.path(), &[2; 32]), Err(StoreError::OtherKey)));
-        Connection::open(folder.path().join(STORE_FILE)).unwrap().execute_batch("PRAGMA user_version = 9").unwrap();
-        assert!(matches!(Opened::open(folder.path(), &KEY), Err(StoreError::Form(9))));
-    }
-
-    #[tokio::test(flavor = "current_thread")]
-    async fn a_damaged_row_stops_the_start() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Opened::open(folder.path(), &KEY).unwrap().start().unwrap();
-        store.signed(row("a")).await.unwrap();
-        drop(store);
-        reopened(folder.path());
-        let direct = Connection::open(folder.path().join(STORE_FILE)).unwrap();
-        direct.execute("UPDATE executors SET code_digest = x'00'", []).unwrap();
-        drop(direct);
-        assert!(matches!(Opened::open(folder.path(), &KEY), Err(StoreError::Damaged(_))));
-    }
-
-    /// The rows, once the thread has let go of the file.
-    fn reopened(folder: &Path) -> Vec<Row> {
-        loop {
-            match Opened::open(folder, &KEY) {
-                Ok(opened) => return opened.rows,
-                Err(StoreError::Sqlite(error))
-                    if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) =>
-                {
-                    std::thread::yield_now();
-                }
-                Err(other) => panic!("{other}"),
-            }
         }
     }
 }

@@ -2,21 +2,30 @@
 //! on exactly what it has touched (design: policy §6). This is the pure core: it decides nothing, and
 //! an inverse is a call like any other.
 
-pub(crate) mod back;
 pub(crate) mod store;
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use metnos_policy::call::spec;
-use metnos_proto::doc::undo::{ActRow, ActState};
+use metnos_proto::doc::undo::{ActList, ActRow, ActState};
+use metnos_proto::edge::RpcError;
 use metnos_proto::executor::Manifest;
 use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::json;
+use metnos_proto::msg::common::{ExecutorId, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::sandboxd::RunReport;
 use metnos_proto::payload::Sealed;
 use serde_json::{Map, Value};
+use tokio::sync::Mutex;
 
 use crate::arguments::{Arguments, Resolved};
+use crate::base::Base;
+use crate::calls::turns::Turns;
 use crate::clock::DAY_MS;
 use crate::decision::KEEP;
 use crate::executors::registry::Signed;
+use crate::store::StoreError;
 
 /// The argument that names to an inverse which executor had acted.
 const OF: &str = "of";
@@ -147,6 +156,91 @@ pub fn order(mut acts: Vec<Act>) -> Vec<Act> {
     acts.reverse();
     acts.retain(|act| can_be_undone(act.state));
     acts
+}
+
+/// What was done, and can be taken back.
+#[derive(Debug)]
+pub(crate) struct Undo {
+    base: Rc<Base>,
+    turns: Rc<RefCell<Turns>>,
+    /// Held by whoever takes something back.
+    pub(crate) undoing: Mutex<()>,
+}
+
+impl Undo {
+    pub(crate) fn new(base: &Rc<Base>, turns: &Rc<RefCell<Turns>>) -> Self {
+        Self { base: Rc::clone(base), turns: Rc::clone(turns), undoing: Mutex::default() }
+    }
+
+    /// What can be taken back, and what was, newest first.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) async fn undoable(&self) -> Result<ActList, Refusal> {
+        let acts = self.base.store.last_acts(MAX_LISTED).await.map_err(|error| unreadable(&error))?;
+        Ok(ActList(acts.iter().map(Act::document).collect()))
+    }
+
+    /// Notes an act that can be taken back, before it begins.
+    ///
+    /// # Errors
+    /// When that could not be made durable: the act must not begin then.
+    pub(crate) async fn note_act(
+        &self,
+        turn: TurnId,
+        call: CallId,
+        executor: &ExecutorId,
+        back: &WayBack,
+    ) -> Result<(), Refusal> {
+        let principal = self.turns.borrow().get(turn).map(|turn| turn.principal.name.clone());
+        let act = Act {
+            call,
+            turn,
+            principal: principal.unwrap_or_default(),
+            executor: executor.name.clone(),
+            inverse: back.inverse.clone(),
+            arguments: back.arguments.to_string(),
+            at_ms: self.base.clock.wall_ms(),
+            state: ActState::Begun,
+        };
+        self.base.store.note_act(act).await.map_err(|error| {
+            let why = format!("how it could be taken back could not be noted, so nothing was run: {error}");
+            Refusal::new(RefusalCode::Internal, "policyd.internal", why).remedy("look at `metnosctl doctor`")
+        })
+    }
+
+    /// Notes how an act ended, as far as anybody has seen it.
+    pub(crate) async fn act_ended<T>(&self, call: CallId, answer: &Result<(RunReport, T), RpcError>) {
+        let state = match answer {
+            Ok((report, _)) => match report.outcome {
+                Outcome::Ok => ActState::Done,
+                Outcome::Error => ActState::Failed,
+                Outcome::Crashed
+                | Outcome::BadOutput
+                | Outcome::CpuExceeded
+                | Outcome::MemoryExceeded
+                | Outcome::Timeout
+                | Outcome::OutputTooLarge
+                | Outcome::ProcessesExceeded
+                | Outcome::Killed
+                | Outcome::Interrupted
+                | Outcome::SandboxFailed
+                | Outcome::DiskExceeded
+                | Outcome::DiskFull
+                | Outcome::Failed => ActState::Unknown,
+            },
+            Err(RpcError::Refused(_)) => ActState::Failed,
+            Err(_) => ActState::Unknown,
+        };
+        if let Err(error) = self.base.store.move_act(call, &[ActState::Begun], state).await {
+            tracing::error!(%error, "how an act ended could not be noted; it counts as unknown after a restart");
+        }
+    }
+}
+
+pub(crate) fn unreadable(error: &StoreError) -> Refusal {
+    Refusal::new(RefusalCode::Internal, "policyd.internal", format!("what was done cannot be looked up: {error}"))
+        .remedy("look at `metnosctl doctor`")
 }
 
 #[cfg(test)]

@@ -142,7 +142,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Opened;
+    use crate::opened::Opened;
 
     const KEY: [u8; 32] = [1; 32];
 

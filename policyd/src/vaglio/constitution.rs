@@ -2,17 +2,17 @@
 //! changes nothing until the rite, and until then Metnos does nothing of its own accord (design: policy §1).
 
 use metnos_policy::soul::{self, Law, Soul};
-use metnos_proto::doc::vaglio::{self as doc, ConstitutionReport, LawsInFile, LawsInForce};
+use metnos_proto::doc::vaglio as doc;
+use metnos_proto::doc::vaglio::{ConstitutionReport, LawsInFile, LawsInForce};
 use metnos_proto::ids::{Blake3, TraceId};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::ConstitutionModified;
 use metnos_proto::msg::vaglio::Rite;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::policy::Policy;
 use crate::refusals::memory_gone;
-use crate::store::StoreError;
-use crate::store::{not_durable, signed, unsigned};
+use crate::store::{StoreError, not_durable, signed, unsigned};
+use crate::vaglio::Proposals;
 
 /// The file.
 pub const SOUL_FILE: &str = "SOUL.md";
@@ -48,24 +48,23 @@ pub enum Pending {
     Yes(String),
 }
 
-impl Policy {
+impl Proposals {
     fn soul_file(&self) -> Result<(Vec<u8>, Soul), String> {
-        let files = self.house().files.as_ref().ok_or("the workspace was not opened")?;
-        let bytes = files.read(SOUL_FILE)?.ok_or("workspace/SOUL.md is not there")?;
+        let bytes = self.base.perimeter.files.read(SOUL_FILE)?.ok_or("workspace/SOUL.md is not there")?;
         let soul = soul::parse(&bytes).map_err(|why| why.to_string())?;
         Ok((bytes, soul))
     }
 
     /// At the very first start the constitution is the one that the instance was made with.
     pub async fn first_constitution(&self) {
-        if self.house().constitution.borrow().pinned.is_some() {
+        if self.constitution.borrow().pinned.is_some() {
             return;
         }
         let found = self.soul_file();
         let pinned = match found {
             Ok((bytes, soul)) => {
                 let text = format!("the constitution of this instance is {}", soul.digest);
-                match self.chronicled("constitution_pinned", &text).await {
+                match self.base.chronicled("constitution_pinned", &text).await {
                     Ok(_) => self.pin(bytes, soul).await,
                     Err(refusal) => Err(refusal),
                 }
@@ -79,11 +78,11 @@ impl Policy {
 
     /// Sees to it that a constitution is in force, as soon as memoryd can record that.
     pub async fn keep_constitution(self: std::rc::Rc<Self>) {
-        let mut generations = self.memory.generations();
+        let mut generations = self.base.memory.generations();
         loop {
             if *generations.borrow_and_update() != 0 {
                 self.first_constitution().await;
-                if self.house().constitution.borrow().pinned.is_some() {
+                if self.constitution.borrow().pinned.is_some() {
                     return;
                 }
             }
@@ -94,8 +93,9 @@ impl Policy {
     }
 
     async fn pin(&self, bytes: Vec<u8>, soul: Soul) -> Result<(), Refusal> {
-        let now = self.clock.wall_ms();
-        self.store
+        let now = self.base.clock.wall_ms();
+        self.base
+            .store
             .run(move |connection| {
                 connection
                     .execute("INSERT OR REPLACE INTO constitution VALUES (1, ?1, ?2)", params![bytes, signed(now)])
@@ -103,7 +103,7 @@ impl Policy {
             })
             .await
             .map_err(|error| not_durable(&error))?;
-        *self.house().constitution.borrow_mut() = Constitution { pinned: Some(soul), since_ms: now, told: None };
+        *self.constitution.borrow_mut() = Constitution { pinned: Some(soul), since_ms: now, told: None };
         Ok(())
     }
 
@@ -111,7 +111,7 @@ impl Policy {
     #[must_use]
     pub fn constitution_pending(&self) -> Pending {
         let found = self.soul_file();
-        let constitution = self.house().constitution.borrow();
+        let constitution = self.constitution.borrow();
         match (&constitution.pinned, found) {
             (Some(pinned), Ok((_, soul))) if soul.digest == pinned.digest => Pending::No,
             (Some(_), Ok(_)) => Pending::Yes("workspace/SOUL.md is not the constitution in force".to_owned()),
@@ -127,10 +127,10 @@ impl Policy {
     pub(crate) fn constitution_holds(self: &std::rc::Rc<Self>) -> Result<(), Refusal> {
         let Pending::Yes(why) = self.constitution_pending() else { return Ok(()) };
         let digest = self.soul_file().map_or(Blake3([0; 32]), |(_, soul)| soul.digest);
-        let fresh = self.house().constitution.borrow_mut().told.replace(digest) != Some(digest);
+        let fresh = self.constitution.borrow_mut().told.replace(digest) != Some(digest);
         if fresh {
             let text = format!("{why}; nothing is done of Metnos's own accord until the rite");
-            self.event("constitution_pending", &text, None);
+            self.base.event("constitution_pending", &text, None);
         }
         Err(Refusal::new(RefusalCode::Denied, "constitution.pending", why)
             .remedy("the owner looks at it with `metnosctl rite constitution`, at the machine"))
@@ -155,7 +155,7 @@ impl Policy {
             return Err(Refusal::new(RefusalCode::Denied, "constitution.altered", why)
                 .remedy("look at it again with `metnosctl rite constitution`"));
         }
-        let before = self.house().constitution.borrow().pinned.as_ref().map(|pinned| pinned.digest);
+        let before = self.constitution.borrow().pinned.as_ref().map(|pinned| pinned.digest);
         if before == Some(soul.digest) {
             return Ok(self.look_at_laws());
         }
@@ -164,7 +164,7 @@ impl Policy {
             to: soul.digest.to_string(),
             why: format!("the rite, performed by {by}"),
         };
-        self.memory.constitution(TraceId::NONE, word, []).await.map_err(|error| memory_gone(&error))?;
+        self.base.memory.constitution(TraceId::NONE, word, []).await.map_err(|error| memory_gone(&error))?;
         self.pin(bytes, soul).await?;
         Ok(self.look_at_laws())
     }
@@ -172,7 +172,7 @@ impl Policy {
     fn look_at_laws(&self) -> ConstitutionReport {
         let pending = self.constitution_pending();
         let file = self.soul_file();
-        let constitution = self.house().constitution.borrow();
+        let constitution = self.constitution.borrow();
         let in_force = constitution.pinned.as_ref().map(|soul| LawsInForce {
             digest: soul.digest.to_string(),
             laws: laws(&soul.laws),

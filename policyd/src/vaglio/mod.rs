@@ -5,6 +5,7 @@ pub mod constitution;
 pub mod kept;
 mod model;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -12,20 +13,24 @@ use metnos_policy::vaglio::bother::{Day, WINDOW_MS};
 use metnos_policy::vaglio::sieve::{self, Proposal, Sifted, Standard, Way};
 use metnos_policy::vaglio::telos::{self, Telos};
 use metnos_policy::vaglio::weigh::{self, Answer};
-use metnos_proto::doc::vaglio::{self as doc, TelosEnd, TelosReport, VaglioAnswer};
+use metnos_proto::doc::vaglio as doc;
+use metnos_proto::doc::vaglio::{TelosEnd, TelosReport, VaglioAnswer};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::vaglio::{ProposalWay, Propose, Proposed, VaglioAsk};
 use rusqlite::{Connection, params};
+use tokio::sync::Mutex;
 
 use crate::approvals::name_of;
+use crate::base::Base;
+use crate::budget::Budgets;
 use crate::budget::escalate::Raise;
+use crate::executors::Executors;
 use crate::guard::shown;
-use crate::policy::Policy;
 use crate::random::random;
 use crate::refusals::internal;
-use crate::store::StoreError;
-use crate::store::{not_durable, signed};
-use kept::{EXPIRES_MS, KEPT_MS, Kept};
+use crate::store::{StoreError, not_durable, signed};
+use crate::vaglio::constitution::Constitution;
+use crate::vaglio::kept::{EXPIRES_MS, KEPT_MS, Kept};
 
 /// The most proposals that are kept; the oldest make room.
 pub const MAX_KEPT: usize = 1_000;
@@ -33,6 +38,14 @@ pub const MAX_KEPT: usize = 1_000;
 pub const MAX_A_DAY: usize = 200;
 /// The most proposals in a listing.
 const MAX_LISTED: usize = 200;
+
+/// The tables.
+pub(crate) const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS constitution (
+        one INTEGER PRIMARY KEY CHECK (one = 1), text BLOB NOT NULL, since_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS telos_learned (slug TEXT PRIMARY KEY, factor REAL NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS proposals (id TEXT PRIMARY KEY, made_ms INTEGER NOT NULL, document TEXT NOT NULL) STRICT;";
 
 /// What is known of the owner's ends, and of what was proposed.
 #[derive(Debug, Default)]
@@ -98,19 +111,49 @@ fn proposal(ask: Propose) -> Proposal {
     }
 }
 
-impl Policy {
+/// The constitution in force, and what was proposed.
+#[derive(Debug)]
+pub(crate) struct Proposals {
+    base: Rc<Base>,
+    budgets: Rc<Budgets>,
+    executors: Rc<Executors>,
+    constitution: RefCell<Constitution>,
+    vaglio: RefCell<Vaglio>,
+    /// Held by whoever has a proposal judged.
+    judging: Mutex<()>,
+}
+
+impl Proposals {
+    pub(crate) fn new(
+        base: &Rc<Base>,
+        budgets: &Rc<Budgets>,
+        executors: &Rc<Executors>,
+        (constitution, vaglio): (Constitution, Vaglio),
+    ) -> Rc<Self> {
+        Rc::new(Self {
+            base: Rc::clone(base),
+            budgets: Rc::clone(budgets),
+            executors: Rc::clone(executors),
+            constitution: RefCell::new(constitution),
+            vaglio: RefCell::new(vaglio),
+            judging: Mutex::default(),
+        })
+    }
+
     /// Looks at `TELOS.md` and `USER.md` as they are now. A malformed telos changes nothing but what is said of it.
-    pub(crate) fn look_at_telos(self: &Rc<Self>) {
-        let Some(files) = self.house().files.as_ref() else { return };
+    pub(crate) fn look_at_telos(&self) {
+        let files = &self.base.perimeter.files;
         let text = |name: &str| match files.read(name) {
             Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_| format!("workspace/{name} is not UTF-8")),
             Ok(None) => Err(format!("workspace/{name} is not there")),
             Err(why) => Err(why),
         };
         let read = text("TELOS.md").and_then(|text| telos::parse(&text).map_err(|error| error.to_string()));
-        let day = text("USER.md")
-            .map_or_else(|_| Day::parse("", &self.setting.zone), |text| Day::parse(&text, &self.setting.zone));
-        let mut vaglio = self.house().vaglio.borrow_mut();
+        let day = text("USER.md").map_or_else(
+            |_| Day::parse("", &self.base.setting.zone),
+            |text| Day::parse(&text, &self.base.setting.zone),
+        );
+        let mut vaglio = self.vaglio.borrow_mut();
         vaglio.day = day;
         match read {
             Ok(ends) => {
@@ -121,7 +164,7 @@ impl Policy {
             Err(why) => {
                 vaglio.fault.clone_from(&why);
                 drop(vaglio);
-                self.event("telos_malformed", &format!("{why}; the last good one stays in force"), None);
+                self.base.event("telos_malformed", &format!("{why}; the last good one stays in force"), None);
             }
         }
     }
@@ -138,19 +181,19 @@ impl Policy {
     pub(crate) async fn sifted(self: &Rc<Self>, proposal: Proposal, raise: Option<Raise>) -> Result<Proposed, Refusal> {
         self.constitution_holds()?;
         // One at a time: a judge may take a while, and nothing is to slip in beside what is being counted.
-        let _alone = self.house().judging.lock().await;
+        let _alone = self.judging.lock().await;
         self.look_at_telos();
-        let now = self.clock.wall_ms();
+        let now = self.base.clock.wall_ms();
         self.settle_silence(now).await?;
-        if let Some(kept) = self.house().vaglio.borrow().known(&proposal, raise.as_ref(), now) {
+        if let Some(kept) = self.vaglio.borrow().known(&proposal, raise.as_ref(), now) {
             return Ok(Proposed { id: kept.id.clone(), way: ProposalWay::Known });
         }
         self.room_for_proposals(now)?;
         let (ends, learned, heard, day) = {
-            let vaglio = self.house().vaglio.borrow();
+            let vaglio = self.vaglio.borrow();
             (vaglio.ends.clone(), vaglio.factors(), vaglio.heard_ms(now), vaglio.day.clone())
         };
-        let places = &self.setting.places;
+        let places = &self.base.setting.places;
         let standard = Standard { places, ends: &ends, learned: &learned, heard_ms: &heard, day, now_ms: now };
         let sifted = sieve::sift(&proposal, &standard, &model::ModelJudge::new(self)).await;
         let slugs: Vec<String> = ends.into_iter().map(|end| end.slug).collect();
@@ -158,7 +201,7 @@ impl Policy {
     }
 
     fn room_for_proposals(&self, now: u64) -> Result<(), Refusal> {
-        let vaglio = self.house().vaglio.borrow();
+        let vaglio = self.vaglio.borrow();
         let today = vaglio.kept.values().filter(|kept| kept.made_ms.saturating_add(WINDOW_MS) > now).count();
         if today >= MAX_A_DAY {
             let why = format!("{MAX_A_DAY} proposals were made within a day, which is the limit");
@@ -167,8 +210,8 @@ impl Policy {
         Ok(())
     }
 
-    async fn keep(
-        self: &Rc<Self>,
+    pub(crate) async fn keep(
+        &self,
         proposal: Proposal,
         raise: Option<Raise>,
         sifted: &Sifted,
@@ -206,10 +249,10 @@ impl Policy {
             sifted.alignment,
             sifted.brake
         );
-        self.chronicled("proposal", &line).await?;
+        self.base.chronicled("proposal", &line).await?;
         self.store_proposal(&kept).await?;
         let answer = Proposed { id: kept.id.clone(), way: told(kept.way) };
-        let mut vaglio = self.house().vaglio.borrow_mut();
+        let mut vaglio = self.vaglio.borrow_mut();
         let digest = Kept::digest_of(&kept.proposal);
         vaglio
             .kept
@@ -225,7 +268,8 @@ impl Policy {
 
     async fn store_proposal(&self, kept: &Kept) -> Result<(), Refusal> {
         let (id, made, document) = (kept.id.clone(), kept.made_ms, stored(kept)?);
-        self.store
+        self.base
+            .store
             .run(move |connection| {
                 connection
                     .execute("DELETE FROM proposals WHERE made_ms < ?1", [signed(made.saturating_sub(KEPT_MS))])?;
@@ -244,8 +288,7 @@ impl Policy {
     async fn settle_silence(&self, now: u64) -> Result<(), Refusal> {
         let over =
             |kept: &&Kept| kept.is_heard() && kept.answer.is_none() && now >= kept.made_ms.saturating_add(EXPIRES_MS);
-        let silent: Vec<String> =
-            self.house().vaglio.borrow().kept.values().filter(over).map(|kept| kept.id.clone()).collect();
+        let silent: Vec<String> = self.vaglio.borrow().kept.values().filter(over).map(|kept| kept.id.clone()).collect();
         for id in silent {
             self.teach(&id, Answer::Silent).await?;
         }
@@ -255,7 +298,7 @@ impl Policy {
     /// Records an answer and what it teaches: both or neither.
     async fn teach(&self, id: &str, answer: Answer) -> Result<Kept, Refusal> {
         let (kept, learned) = {
-            let vaglio = self.house().vaglio.borrow();
+            let vaglio = self.vaglio.borrow();
             let mut kept = vaglio.kept.get(id).cloned().ok_or_else(|| unknown(id))?;
             kept.answer = Some(answer);
             let taught = |(slug, fit): &(String, f64)| {
@@ -266,7 +309,8 @@ impl Policy {
             (kept, learned)
         };
         let (rows, id, document) = (learned.clone(), kept.id.clone(), stored(&kept)?);
-        self.store
+        self.base
+            .store
             .run(move |connection| {
                 let change = connection.transaction()?;
                 for (slug, factor) in rows {
@@ -277,7 +321,7 @@ impl Policy {
             })
             .await
             .map_err(|error| not_durable(&error))?;
-        let mut vaglio = self.house().vaglio.borrow_mut();
+        let mut vaglio = self.vaglio.borrow_mut();
         vaglio.learned.extend(learned);
         vaglio.kept.insert(kept.id.clone(), kept.clone());
         Ok(kept)
@@ -287,13 +331,13 @@ impl Policy {
     ///
     /// # Errors
     /// When there is no such proposal, or it is not to be answered.
-    pub(crate) async fn vaglio(self: &Rc<Self>, by: &str, ask: VaglioAsk) -> Result<VaglioAnswer, Refusal> {
+    pub(crate) async fn vaglio(&self, by: &str, ask: VaglioAsk) -> Result<VaglioAnswer, Refusal> {
         self.look_at_telos();
-        let now = self.clock.wall_ms();
+        let now = self.base.clock.wall_ms();
         self.settle_silence(now).await?;
         match ask {
             VaglioAsk::Explain(id) => {
-                let vaglio = self.house().vaglio.borrow();
+                let vaglio = self.vaglio.borrow();
                 let kept = vaglio.kept.get(&id).ok_or_else(|| unknown(&id))?;
                 Ok(VaglioAnswer::Proposal(Box::new(kept.document(now))))
             }
@@ -303,16 +347,16 @@ impl Policy {
             VaglioAsk::Telos => Ok(VaglioAnswer::Telos(self.telos())),
             VaglioAsk::Answer(answer) => {
                 let of = |kept: &Kept| (kept.is_open(now), kept.raise.clone());
-                let found = self.house().vaglio.borrow().kept.get(&answer.id).map(of);
+                let found = self.vaglio.borrow().kept.get(&answer.id).map(of);
                 let (open, raise) = found.ok_or_else(|| unknown(&answer.id))?;
                 if !open {
                     let why = format!("the proposal {} does not wait for an answer", answer.id);
                     return Err(Refusal::new(RefusalCode::Denied, "vaglio.answered", why));
                 }
                 let said = if answer.accept { Answer::Accepted } else { Answer::Refused };
-                self.chronicled("proposal_answered", &format!("{by} has {} {}", said.name(), answer.id)).await?;
+                self.base.chronicled("proposal_answered", &format!("{by} has {} {}", said.name(), answer.id)).await?;
                 if let (Some(raise), true) = (&raise, answer.accept) {
-                    self.raise_as_proposed(by, raise).await?;
+                    self.budgets.raise_as_proposed(by, raise).await?;
                 }
                 let taught = self.teach(&answer.id, said).await?;
                 Ok(VaglioAnswer::Proposal(Box::new(taught.document(now))))
@@ -322,9 +366,9 @@ impl Policy {
 
     /// What is due, and has not been said: marked as said in the breath in which it is looked up, and durably before it
     /// is handed over, so that no two hear it and no restart says it again. It stays in the digest until it is answered.
-    async fn tell_due(self: &Rc<Self>, by: &str, now: u64) -> Result<Vec<doc::Proposal>, Refusal> {
+    async fn tell_due(&self, by: &str, now: u64) -> Result<Vec<doc::Proposal>, Refusal> {
         let due: Vec<Kept> = {
-            let mut vaglio = self.house().vaglio.borrow_mut();
+            let mut vaglio = self.vaglio.borrow_mut();
             let quiet: Vec<_> = vaglio.ends.iter().filter_map(|end| end.quiet).collect();
             let quiet = vaglio.day.is_quiet(&quiet, now);
             let fits = |kept: &Kept| {
@@ -343,7 +387,7 @@ impl Policy {
         let told = self.record_told(by, &due).await;
         if let Err(refusal) = told {
             // Nobody has heard of it.
-            let mut vaglio = self.house().vaglio.borrow_mut();
+            let mut vaglio = self.vaglio.borrow_mut();
             for kept in &due {
                 if let Some(kept) = vaglio.kept.get_mut(&kept.id).filter(|kept| kept.told_ms == now) {
                     kept.told_ms = 0;
@@ -359,8 +403,9 @@ impl Policy {
         let rows = due.iter().map(|kept| Ok((kept.id.clone(), stored(kept)?))).collect::<Result<Vec<_>, Refusal>>()?;
         let names: Vec<&str> = due.iter().map(|kept| kept.id.as_str()).collect();
         let line = format!("{by} is told of {} proposals: {}", due.len(), names.join(", "));
-        self.chronicled("digest", &line).await?;
-        self.store
+        self.base.chronicled("digest", &line).await?;
+        self.base
+            .store
             .run(move |connection| {
                 let change = connection.transaction()?;
                 for (id, document) in rows {
@@ -373,15 +418,15 @@ impl Policy {
     }
 
     fn listed(&self, now: u64, wanted: impl Fn(&Kept) -> bool) -> Vec<doc::Proposal> {
-        let vaglio = self.house().vaglio.borrow();
+        let vaglio = self.vaglio.borrow();
         let mut found: Vec<&Kept> = vaglio.kept.values().filter(|kept| wanted(kept)).collect();
         found.sort_by_key(|kept| std::cmp::Reverse(kept.made_ms));
         found.into_iter().take(MAX_LISTED).map(|kept| kept.document(now)).collect()
     }
 
     fn telos(&self) -> TelosReport {
-        let vaglio = self.house().vaglio.borrow();
-        let now = self.clock.wall_ms();
+        let vaglio = self.vaglio.borrow();
+        let now = self.base.clock.wall_ms();
         let ends = vaglio.ends.iter().zip(vaglio.factors()).map(|(end, learned)| TelosEnd {
             slug: end.slug.clone(),
             phrase: end.phrase.clone(),

@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::budget::funds::{Amount, Funds};
-use crate::policy::Policy;
+use crate::vaglio::Proposals;
 
 /// Who the judge's thoughts are charged to: it has the budgets of a principal.
 pub(crate) const JUDGE: &str = "metnos:judge";
@@ -38,35 +38,35 @@ nothing else: {\"fits\": {\"<slug of the end>\": <number>, ...}} with every end 
 
 /// Asks mind, and falls back on words.
 pub(crate) struct ModelJudge<'a> {
-    policy: &'a Rc<Policy>,
+    proposals: &'a Rc<Proposals>,
     estimated: Cell<bool>,
 }
 
 impl<'a> ModelJudge<'a> {
     /// A judge for one proposal.
-    pub(crate) const fn new(policy: &'a Rc<Policy>) -> Self {
-        Self { policy, estimated: Cell::new(false) }
+    pub(crate) const fn new(proposals: &'a Rc<Proposals>) -> Self {
+        Self { proposals, estimated: Cell::new(false) }
     }
 
     async fn asked(&self, shown: Shown<'_>, ends: &[Telos]) -> Result<Vec<f64>, String> {
         let prompt = serde_json::to_vec(&prompt(shown, ends)).map_err(|error| error.to_string())?;
         let expected =
             u64::try_from(prompt.len() / BYTES_A_TOKEN).unwrap_or(u64::MAX).saturating_add(MAX_TOKENS.into());
-        let policy = self.policy;
-        let entry = policy.reserve_judgement(expected).await?;
+        let proposals = self.proposals;
+        let entry = proposals.reserve_judgement(expected).await?;
         let prompt = Sealed::new(&prompt).map_err(|error| error.to_string())?;
         // Whatever comes of it: what was expected counts until mind says what it took.
-        let answered = policy.mind.judge(TraceId::NONE, Ask { max_tokens: MAX_TOKENS }, [prompt]).await;
+        let answered = proposals.base.mind.judge(TraceId::NONE, Ask { max_tokens: MAX_TOKENS }, [prompt]).await;
         let (thought, [reply, _sent]) = match answered {
             Ok(answered) => answered,
             Err(error) => {
                 if matches!(error, metnos_proto::edge::RpcError::Refused(_)) {
-                    policy.judgement_took(entry, Amount::default(), 0).await;
+                    proposals.judgement_took(entry, Amount::default(), 0).await;
                 }
                 return Err(error.into_refusal().why);
             }
         };
-        policy.judgement_took(entry, Amount::of(&thought.usage), thought.usage.tokens_out).await;
+        proposals.judgement_took(entry, Amount::of(&thought.usage), thought.usage.tokens_out).await;
         if reply.len() > MAX_REPLY {
             return Err(format!("a judgement of {} bytes", reply.len()));
         }
@@ -158,22 +158,21 @@ pub fn fits(text: &str, ends: &[Telos]) -> Option<Vec<f64>> {
     ends.iter().map(|end| numbers.get(&end.slug)?.as_f64().filter(|fit| (-1.0..=1.0).contains(fit))).collect()
 }
 
-impl Policy {
+impl Proposals {
     /// Room for one judgement, written down before anybody is asked.
-    async fn reserve_judgement(self: &Rc<Self>, tokens: u64) -> Result<CallId, String> {
-        if let Some(off) = self.everything_stopped() {
+    async fn reserve_judgement(&self, tokens: u64) -> Result<CallId, String> {
+        if let Some(off) = self.executors.everything_stopped() {
             return Err(off.why);
         }
-        if *self.mind.generations().borrow() == 0 {
+        if *self.base.mind.generations().borrow() == 0 {
             return Err("mind is not there".to_owned());
         }
-        let house = self.house();
-        let _alone = house.spending.lock().await;
+        let _alone = self.budgets.spending.lock().await;
         let spending = Spending { turn: TurnId::NONE, principal: JUDGE.to_owned() };
         let (spent, []) =
-            self.memory.spending(TraceId::NONE, spending, []).await.map_err(|error| error.into_refusal().why)?;
-        house.used.borrow_mut().turn_to(self.clock.wall_ms());
-        let limit = |budget| house.used.borrow().limit(&self.setting.budget, JUDGE, budget).0;
+            self.base.memory.spending(TraceId::NONE, spending, []).await.map_err(|error| error.into_refusal().why)?;
+        self.budgets.used.borrow_mut().turn_to(self.base.clock.wall_ms());
+        let limit = |budget| self.budgets.used.borrow().limit(&self.base.setting.budget, JUDGE, budget).0;
         let spent = metnos_proto::msg::memoryd::Spent { turn: 0, ..spent };
         let granted = Funds::default().grant(TurnId::NONE, JUDGE, tokens, &spent, limit);
         let granted = granted.map_err(|over| crate::budget::no_room(over, JUDGE).why)?;
@@ -182,7 +181,8 @@ impl Policy {
         }
         let (entry, amount) = (CallId::new(), Amount { tokens, micro: 0 });
         let place = (entry, TurnId::NONE, TraceId::NONE);
-        self.enter(CostStage::Estimate, place, (JUDGE, ROLE, ""), (amount, 0, None))
+        self.budgets
+            .enter(CostStage::Estimate, place, (JUDGE, ROLE, ""), (amount, 0, None))
             .await
             .map_err(|refusal| refusal.why)?;
         Ok(entry)
@@ -190,7 +190,8 @@ impl Policy {
 
     async fn judgement_took(&self, entry: CallId, amount: Amount, out: u64) {
         let place = (entry, TurnId::NONE, TraceId::NONE);
-        if let Err(refusal) = self.enter(CostStage::Actual, place, (JUDGE, ROLE, ""), (amount, out, None)).await {
+        if let Err(refusal) = self.budgets.enter(CostStage::Actual, place, (JUDGE, ROLE, ""), (amount, out, None)).await
+        {
             tracing::warn!(why = refusal.why, "what a judgement took could not be settled; the estimate counts");
         }
     }

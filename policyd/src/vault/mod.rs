@@ -3,7 +3,9 @@
 //! be given which secret is the owner's word at his machine, for exactly the code that he saw.
 
 pub mod cipher;
+pub(crate) mod guard;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -17,17 +19,17 @@ use metnos_proto::msg::sandboxd::{MAX_SECRET, MAX_SECRETS, MIN_REDACTED_SECRET};
 use metnos_proto::msg::vault_budget::{SecretFor, VaultAsk, VaultPut};
 use metnos_proto::payload::Sealed;
 use rusqlite::{Connection, params};
+use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
+use crate::base::Base;
 use crate::decision::Verdict;
 use crate::executors::registry::Signed;
 use crate::guard::shown;
 use crate::key::Kept;
-use crate::policy::Policy;
 use crate::refusals::internal;
-use crate::store::StoreError;
-use crate::store::{not_durable, signed, unsigned};
-use cipher::VaultKey;
+use crate::store::{StoreError, not_durable, signed, unsigned};
+use crate::vault::cipher::VaultKey;
 
 /// The file of the vault's key, in policyd's own folder.
 pub const KEY_FILE: &str = "vault.key";
@@ -264,16 +266,32 @@ fn value_of(sealed: &Sealed) -> Result<Zeroizing<Vec<u8>>, Refusal> {
     }
 }
 
-impl Policy {
+/// Finds an executor that may be called.
+pub(crate) type Callable<'a> = &'a dyn Fn(&str) -> Option<Rc<Signed>>;
+
+/// The vault as the owner changes it and calls use it.
+#[derive(Debug)]
+pub(crate) struct Secrets {
+    base: Rc<Base>,
+    pub(crate) vault: RefCell<Vault>,
+    /// Held by whoever changes the vault.
+    keeping: Mutex<()>,
+}
+
+impl Secrets {
+    pub(crate) fn new(base: &Rc<Base>, vault: Vault) -> Rc<Self> {
+        Rc::new(Self { base: Rc::clone(base), vault: RefCell::new(vault), keeping: Mutex::default() })
+    }
+
     /// The owner looks after the vault.
     ///
     /// # Errors
     /// When there is no such secret or executor, or it could not be recorded.
-    pub(crate) async fn vault(self: &Rc<Self>, by: &str, ask: VaultAsk) -> Result<VaultAnswer, Refusal> {
+    pub(crate) async fn vault(&self, by: &str, ask: VaultAsk, callable: Callable<'_>) -> Result<VaultAnswer, Refusal> {
         match ask {
-            VaultAsk::List => Ok(VaultAnswer::Secrets(self.house().vault.borrow().list())),
+            VaultAsk::List => Ok(VaultAnswer::Secrets(self.vault.borrow().list())),
             VaultAsk::Remove(name) => self.remove_secret(by, name).await.map(VaultAnswer::Removed),
-            VaultAsk::Grant(ask) => self.grant_secret(by, ask).await.map(VaultAnswer::Granted),
+            VaultAsk::Grant(ask) => self.grant_secret(by, ask, callable).await.map(VaultAnswer::Granted),
             VaultAsk::Withdraw(ask) => self.withdraw_secret(by, ask).await.map(VaultAnswer::Withdrawn),
         }
     }
@@ -282,22 +300,16 @@ impl Policy {
     ///
     /// # Errors
     /// When it is there already, or not yet, is no text, or could not be made durable: then nothing has changed.
-    pub(crate) async fn put_secret(
-        self: &Rc<Self>,
-        by: &str,
-        ask: VaultPut,
-        sealed: &Sealed,
-    ) -> Result<SecretVersion, Refusal> {
+    pub(crate) async fn put_secret(&self, by: &str, ask: VaultPut, sealed: &Sealed) -> Result<SecretVersion, Refusal> {
         if !is_name(&ask.name) {
             let why = "a secret is named like an executor: small letters, digits and `_`, a letter first";
             return Err(Refusal::new(RefusalCode::Invalid, "secret.name", why));
         }
         let value = value_of(sealed)?;
-        let house = self.house();
-        let _one = house.keeping.lock().await;
-        let now = self.clock.wall_ms();
+        let _one = self.keeping.lock().await;
+        let now = self.base.clock.wall_ms();
         let entry = {
-            let vault = house.vault.borrow();
+            let vault = self.vault.borrow();
             let (version, made_ms) = match (vault.entries.get(&ask.name), ask.rotate) {
                 (Some(before), true) => (before.version.saturating_add(1), before.made_ms),
                 (None, false) if vault.entries.len() >= MAX_KEPT => {
@@ -317,9 +329,12 @@ impl Policy {
             Entry { version, sealed, made_ms, changed_ms: now }
         };
         let (kind, did) = if ask.rotate { ("secret_rotated", "rotated") } else { ("secret_set", "set") };
-        self.chronicled(kind, &format!("{by} has {did} the secret {}, version {}", ask.name, entry.version)).await?;
+        self.base
+            .chronicled(kind, &format!("{by} has {did} the secret {}, version {}", ask.name, entry.version))
+            .await?;
         let (row, kept) = (ask.name.clone(), entry.clone());
-        self.store
+        self.base
+            .store
             .run(move |connection| {
                 let values =
                     params![row, signed(kept.version), kept.sealed, signed(kept.made_ms), signed(kept.changed_ms)];
@@ -328,33 +343,33 @@ impl Policy {
             .await
             .map_err(|error| not_durable(&error))?;
         let version = entry.version;
-        house.vault.borrow_mut().entries.insert(ask.name.clone(), entry);
+        self.vault.borrow_mut().entries.insert(ask.name.clone(), entry);
         Ok(SecretVersion { name: ask.name, version })
     }
 
-    async fn remove_secret(self: &Rc<Self>, by: &str, name: String) -> Result<SecretRemoved, Refusal> {
-        let house = self.house();
-        let _one = house.keeping.lock().await;
+    async fn remove_secret(&self, by: &str, name: String) -> Result<SecretRemoved, Refusal> {
+        let _one = self.keeping.lock().await;
         // Gone for every call from now on, whatever becomes of the record.
-        if house.vault.borrow_mut().entries.remove(&name).is_none() {
+        if self.vault.borrow_mut().entries.remove(&name).is_none() {
             return Err(unknown(&name));
         }
-        house.vault.borrow_mut().given.retain(|(secret, _), _| *secret != name);
+        self.vault.borrow_mut().given.retain(|(secret, _), _| *secret != name);
         let row = name.clone();
-        self.store
+        self.base
+            .store
             .run(move |connection| {
                 connection.execute("DELETE FROM vault_grants WHERE secret = ?1", [&row])?;
                 connection.execute("DELETE FROM vault WHERE name = ?1", [&row]).map(|_| ())
             })
             .await
             .map_err(|error| not_durable(&error))?;
-        self.chronicled("secret_removed", &format!("{by} has removed the secret {name}")).await?;
+        self.base.chronicled("secret_removed", &format!("{by} has removed the secret {name}")).await?;
         Ok(SecretRemoved { name, removed: true })
     }
 
     /// A hard approval of its own: only at the machine, for the code as it is now (design: policy §4).
-    async fn grant_secret(self: &Rc<Self>, by: &str, ask: SecretFor) -> Result<SecretGranted, Refusal> {
-        let found = self.registry.borrow().callable(&ask.executor);
+    async fn grant_secret(&self, by: &str, ask: SecretFor, callable: Callable<'_>) -> Result<SecretGranted, Refusal> {
+        let found = callable(&ask.executor);
         let Some(found) = found else {
             let why = format!("there is no callable executor named {}", shown(&ask.executor));
             return Err(Refusal::new(RefusalCode::Unknown, "executor.unknown", why)
@@ -364,17 +379,17 @@ impl Policy {
             let why = format!("the manifest of {} does not ask for the secret {}", ask.executor, shown(&ask.secret));
             return Err(Refusal::new(RefusalCode::Invalid, UNGRANTED, why));
         }
-        let house = self.house();
-        let _one = house.keeping.lock().await;
-        if !house.vault.borrow().entries.contains_key(&ask.secret) {
+        let _one = self.keeping.lock().await;
+        if !self.vault.borrow().entries.contains_key(&ask.secret) {
             return Err(unknown(&ask.secret).remedy(format!("`metnosctl secret set {}`", ask.secret)));
         }
-        let given = Given { digest: digest_of(&found.digests), by: by.to_owned(), since_ms: self.clock.wall_ms() };
+        let given = Given { digest: digest_of(&found.digests), by: by.to_owned(), since_ms: self.base.clock.wall_ms() };
         let id = found.manifest.id();
         let line = format!("{by} gives {id} the secret {}, as its files are now: {}", ask.secret, given.digest);
-        self.chronicled("secret_granted", &line).await?;
+        self.base.chronicled("secret_granted", &line).await?;
         let (row, kept) = ((ask.secret.clone(), ask.executor.clone()), given.clone());
-        self.store
+        self.base
+            .store
             .run(move |connection| {
                 let values = params![row.0, row.1, kept.digest.0.as_slice(), kept.by, signed(kept.since_ms)];
                 connection
@@ -384,19 +399,19 @@ impl Policy {
             .await
             .map_err(|error| not_durable(&error))?;
         let files = given.digest.to_string();
-        house.vault.borrow_mut().given.insert((ask.secret.clone(), ask.executor.clone()), given);
+        self.vault.borrow_mut().given.insert((ask.secret.clone(), ask.executor.clone()), given);
         Ok(SecretGranted { name: ask.secret, executor: id.to_string(), files })
     }
 
-    async fn withdraw_secret(self: &Rc<Self>, by: &str, ask: SecretFor) -> Result<SecretWithdrawn, Refusal> {
-        let house = self.house();
-        let _one = house.keeping.lock().await;
-        if house.vault.borrow_mut().given.remove(&(ask.secret.clone(), ask.executor.clone())).is_none() {
+    async fn withdraw_secret(&self, by: &str, ask: SecretFor) -> Result<SecretWithdrawn, Refusal> {
+        let _one = self.keeping.lock().await;
+        if self.vault.borrow_mut().given.remove(&(ask.secret.clone(), ask.executor.clone())).is_none() {
             let why = format!("{} was not given the secret {}", shown(&ask.executor), shown(&ask.secret));
             return Err(Refusal::new(RefusalCode::Unknown, "secret.unknown", why));
         }
         let row = (ask.secret.clone(), ask.executor.clone());
-        self.store
+        self.base
+            .store
             .run(move |connection| {
                 let gone = "DELETE FROM vault_grants WHERE secret = ?1 AND executor = ?2";
                 connection.execute(gone, params![row.0, row.1]).map(|_| ())
@@ -404,22 +419,8 @@ impl Policy {
             .await
             .map_err(|error| not_durable(&error))?;
         let line = format!("{by} gives {} the secret {} no more", ask.executor, ask.secret);
-        self.chronicled("secret_withdrawn", &line).await?;
+        self.base.chronicled("secret_withdrawn", &line).await?;
         Ok(SecretWithdrawn { name: ask.secret, executor: ask.executor })
-    }
-
-    /// The secret that stands in one of these texts, if one does.
-    pub(crate) fn secret_in<'a>(&self, texts: impl Iterator<Item = &'a str> + Clone) -> Option<String> {
-        self.house().vault.borrow().told_in(texts).map(str::to_owned)
-    }
-
-    /// What one call of this executor is given, now: as the owner's word and the vault are in this moment.
-    pub(crate) fn secrets_for(&self, found: &Signed) -> Result<Option<Sealed>, Refusal> {
-        let vault = self.house().vault.borrow();
-        if let Some(withheld) = vault.withheld(&found.manifest, &found.digests) {
-            return Err(withheld.refusal());
-        }
-        vault.open_for(&found.manifest)
     }
 }
 

@@ -14,11 +14,11 @@ use rusqlite::{Connection, params};
 
 use crate::calls::turns::Turn;
 use crate::guard::shown;
-use crate::people::principal::Principal;
-use crate::policy::Policy;
-use crate::serve::door::{stranger, told};
-use crate::store::StoreError;
-use crate::store::{not_durable, signed, unsigned};
+use crate::people::Principals;
+use crate::people::pairing::Forget;
+use crate::people::principal::{Principal, stranger};
+use crate::store::{StoreError, not_durable, signed, unsigned};
+use crate::vault::guard::told;
 
 /// The table.
 pub const TABLES: &str = "
@@ -62,10 +62,10 @@ pub(crate) const fn is_automatic(channel: Channel) -> bool {
     }
 }
 
-impl Policy {
+impl Principals {
     /// A hook or a timer that was set up is a guest that reads only.
-    pub(super) fn automatic(&self, principal: &mut Principal) {
-        if is_automatic(principal.channel) && self.house().automations.borrow().says(&principal.name).is_some() {
+    pub(crate) fn automatic(&self, principal: &mut Principal) {
+        if is_automatic(principal.channel) && self.automations.borrow().says(&principal.name).is_some() {
             (principal.standing, principal.level) = (Standing::Guest, Level::ReadOnly);
         }
     }
@@ -74,32 +74,36 @@ impl Policy {
     ///
     /// # Errors
     /// When a name or an instruction does not fit, one is unknown, or it could not be recorded.
-    pub(crate) async fn automation(self: &Rc<Self>, by: &str, ask: AutomationAsk) -> Result<AutomationAnswer, Refusal> {
+    pub(crate) async fn automation(
+        &self,
+        by: &str,
+        ask: AutomationAsk,
+        forget: Forget<'_>,
+    ) -> Result<AutomationAnswer, Refusal> {
         match ask {
             AutomationAsk::List => Ok(AutomationAnswer::All(self.list_automations())),
             AutomationAsk::Add(ask) => self.automate(by, ask).await.map(AutomationAnswer::Added),
             AutomationAsk::Remove(name) => {
-                if self.house().automations.borrow().says(&name).is_none() {
+                if self.automations.borrow().says(&name).is_none() {
                     let why = format!("there is no {}", shown(&name));
                     return Err(Refusal::new(RefusalCode::Unknown, "automation.unknown", why)
                         .remedy("`metnosctl hook list` and `metnosctl timer list` show those that there are"));
                 }
-                self.unpair(by, &name).await.map(AutomationAnswer::Removed)
+                self.unpair(by, &name, forget).await.map(AutomationAnswer::Removed)
             }
         }
     }
 
     fn list_automations(&self) -> Vec<Automatic> {
-        let house = self.house();
-        let all = house.automations.borrow();
+        let all = self.automations.borrow();
         let one = |(name, (says, since)): (&String, &(String, u64))| {
-            let level = self.named_principal(name).map_or("", |it| crate::calls::explain::level(it.level));
+            let level = self.named_principal(name).map_or("", |it| crate::people::autonomy::level_name(it.level));
             Automatic { principal: name.clone(), level: level.to_owned(), says: says.clone(), since_ms: *since }
         };
         all.0.iter().map(one).collect()
     }
 
-    async fn automate(self: &Rc<Self>, by: &str, ask: Automation) -> Result<AutomationAdded, Refusal> {
+    async fn automate(&self, by: &str, ask: Automation) -> Result<AutomationAdded, Refusal> {
         let invalid = |why: String| Refusal::new(RefusalCode::Invalid, "automation.form", why);
         if !is_automatic(ask.channel) || !is_name(&ask.name) {
             let why = format!("{} is no name: small letters, digits and hyphens, at most 32", shown(&ask.name));
@@ -108,12 +112,12 @@ impl Policy {
         if ask.says.trim().is_empty() || ask.says.len() > MAX_SAYS {
             return Err(invalid(format!("what is to be done takes 1 to {MAX_SAYS} bytes")));
         }
-        if let Some(secret) = self.secret_in(std::iter::once(ask.says.as_str())) {
+        if let Some(secret) = self.secrets.secret_in(std::iter::once(ask.says.as_str())) {
             return Err(told(&secret));
         }
         let name = format!("{}:{}", ask.channel.name(), ask.name);
         {
-            let all = &self.house().automations.borrow().0;
+            let all = &self.automations.borrow().0;
             if all.contains_key(&name) {
                 return Err(invalid(format!("{name} is there already")).remedy("remove it first"));
             }
@@ -123,17 +127,18 @@ impl Policy {
             }
         }
         let line = format!("{by} has set up {name}, which reads only: {}", ask.says);
-        self.chronicled("automated", &line).await?;
-        let (row, says, now) = (name.clone(), ask.says.clone(), self.clock.wall_ms());
-        self.store
+        self.base.chronicled("automated", &line).await?;
+        let (row, says, now) = (name.clone(), ask.says.clone(), self.base.clock.wall_ms());
+        self.base
+            .store
             .run(move |connection| {
                 let values = params![row, says, signed(now)];
                 connection.execute("INSERT OR REPLACE INTO automations VALUES (?1, ?2, ?3)", values).map(|_| ())
             })
             .await
             .map_err(|error| not_durable(&error))?;
-        self.house().automations.borrow_mut().0.insert(name.clone(), (ask.says.clone(), now));
-        let level = crate::calls::explain::level(Level::ReadOnly).to_owned();
+        self.automations.borrow_mut().0.insert(name.clone(), (ask.says.clone(), now));
+        let level = crate::people::autonomy::level_name(Level::ReadOnly).to_owned();
         Ok(AutomationAdded { principal: name, says: ask.says, level })
     }
 
@@ -142,12 +147,12 @@ impl Policy {
     ///
     /// # Errors
     /// When it was not set up, or there is no room.
-    pub(crate) fn fire(self: &Rc<Self>, ask: &Fire) -> Result<(Fired, String), Refusal> {
+    pub(crate) fn fire(&self, ask: &Fire, forget: Forget<'_>) -> Result<(Fired, String), Refusal> {
         let principal = self.who(ask.channel, &ask.sender)?;
-        let says = self.house().automations.borrow().says(&principal.name).map(str::to_owned);
+        let says = self.automations.borrow().says(&principal.name).map(str::to_owned);
         let says = says.filter(|_| is_automatic(ask.channel)).ok_or_else(|| stranger(&principal))?;
         let (turn, trace, name) = (TurnId::new(), TraceId::new(), principal.name.clone());
-        let (now, world, lang) = (self.clock.monotonic_ms(), self.world(&principal), self.setting.lang);
+        let (now, world, lang) = (self.base.clock.monotonic_ms(), self.world(&principal), self.base.setting.lang);
         let mut opened = Turn::new(trace, principal, Rc::clone(&world), &says, now);
         if !ask.has_data {
             opened.flow = Context::new(Who::Owner);
@@ -155,7 +160,7 @@ impl Policy {
         }
         opened.flow.attended = false;
         if let Some(evicted) = self.turns.borrow_mut().open(turn, opened, now)? {
-            self.forget(evicted);
+            forget(evicted);
         }
         Ok((Fired { turn, trace, principal: name, lang }, says))
     }

@@ -6,33 +6,39 @@ pub mod book;
 pub mod code;
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use metnos_proto::doc::people::{
     Invitation, KnownPrincipal, OpenInvitation, PairingAnswer, PeopleList, PrincipalPaired, Unpaired, WaitingStranger,
 };
 use metnos_proto::edges::door_policyd;
-use metnos_proto::ids::TraceId;
-use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{Pair, Paired, PairingAsk, Revoked, StrangersCode};
 use metnos_proto::msg::sandboxd::Kill;
 use rusqlite::{Connection, params};
 
 use crate::guard::shown;
-use crate::people::principal::{Principal, identify};
-use crate::policy::Policy;
+use crate::people::Principals;
+use crate::people::pairing::book::{Fault, Heard};
+use crate::people::pairing::code::Code;
 use crate::random::random;
-use crate::store::StoreError;
-use crate::store::{not_durable, signed, unsigned};
-use book::{Fault, Heard};
-use code::Code;
+use crate::store::{StoreError, not_durable, signed, unsigned};
 
 /// The most principals that are known beside the owner.
 pub const MAX_PEOPLE: usize = 128;
 /// How often a code is drawn before one gives up; each draw fails with one chance in a thousand.
 const MAX_DRAWS: usize = 16;
 /// The machine's root, at the terminal.
-const ROOT: &str = "cli:uid:0";
+pub(crate) const ROOT: &str = "cli:uid:0";
+
+/// The tables.
+pub(crate) const TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS principals (
+        name TEXT PRIMARY KEY, standing TEXT NOT NULL, since_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS pairing_locks (
+        channel TEXT NOT NULL, sender TEXT NOT NULL, until_ms INTEGER NOT NULL, PRIMARY KEY (channel, sender)
+    ) STRICT;";
 
 /// Somebody who was paired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +116,7 @@ fn standing_of(name: &str) -> Option<Standing> {
 }
 
 /// On which channels somebody can be paired: where people are, and nowhere else.
-const fn can_pair(channel: Channel) -> bool {
+pub(crate) const fn can_pair(channel: Channel) -> bool {
     match channel {
         Channel::Cli | Channel::Http | Channel::Telegram => true,
         Channel::Scheduler | Channel::Hook | Channel::Timer | Channel::Metnos => false,
@@ -121,42 +127,15 @@ fn draw() -> Option<Code> {
     (0..MAX_DRAWS).find_map(|_| random::<4>().ok().and_then(Code::of))
 }
 
-impl Policy {
-    /// Who a sender is, with whom was paired and what was raised: the one place where that is said.
-    ///
-    /// # Errors
-    /// When the sender's name is not one.
-    pub(crate) fn who(&self, channel: Channel, sender: &str) -> Result<Principal, Refusal> {
-        let mut it = identify(channel, sender, self.setting.owner_uid)?;
-        let paired = self.house().people.borrow().standing(&it.name).filter(|_| can_pair(channel));
-        if let (Standing::Stranger, Some(standing)) = (it.standing, paired) {
-            it.standing = standing;
-            it.level = match standing {
-                Standing::Owner => Level::Supervised,
-                Standing::Guest | Standing::Stranger => Level::ReadOnly,
-            };
-        }
-        self.automatic(&mut it);
-        if it.standing != Standing::Stranger {
-            it.level = self.level_of(&it.name, it.level);
-        }
-        Ok(it)
-    }
+/// Lets go of what a turn that is over has taken elsewhere.
+pub(crate) type Forget<'a> = &'a dyn Fn(TurnId);
 
-    /// The level of this principal. The machine's root is the owner at the terminal: what is set for that one counts for
-    /// both, unless root has a level of his own.
-    fn level_of(&self, name: &str, standing: Level) -> Level {
-        let (levels, now) = (self.house().levels.borrow(), self.clock.wall_ms());
-        let owner = format!("cli:uid:{}", self.setting.owner_uid);
-        let name = if name == ROOT && !levels.has(ROOT) { &owner } else { name };
-        levels.level(name, standing, now)
-    }
-
+impl Principals {
     /// A stranger is at the door. Nothing of what he says comes here but what has the form of a code.
     ///
     /// # Errors
     /// When he has no name, is no stranger, or it could not be recorded.
-    pub(crate) async fn pair(self: &Rc<Self>, ask: Pair) -> Result<Paired, Refusal> {
+    pub(crate) async fn pair(&self, ask: Pair) -> Result<Paired, Refusal> {
         let principal = self.who(ask.channel, &ask.sender)?;
         if principal.standing != Standing::Stranger {
             return Ok(Paired::Known);
@@ -164,9 +143,9 @@ impl Policy {
         if !can_pair(ask.channel) {
             return Ok(Paired::Silence);
         }
-        let now = self.clock.monotonic_ms();
+        let now = self.base.clock.monotonic_ms();
         let shown = Code::parse(&ask.code);
-        let heard = self.house().book.borrow_mut().knock(ask.channel, &ask.sender, shown, now, draw);
+        let heard = self.book.borrow_mut().knock(ask.channel, &ask.sender, shown, now, draw);
         if shown.is_some() && heard == Heard::Silence {
             self.keep_lock(ask.channel, &ask.sender, now).await?;
         }
@@ -185,13 +164,14 @@ impl Policy {
 
     /// Has it written down when this stranger is not heard any more, so that no restart lets him begin anew.
     async fn keep_lock(&self, channel: Channel, sender: &str, now: u64) -> Result<(), Refusal> {
-        let locked = self.house().book.borrow().locked(now);
+        let locked = self.book.borrow().locked(now);
         let Some((.., until)) = locked.into_iter().find(|(on, who, _)| *on == channel && who == sender) else {
             return Ok(());
         };
-        let until = self.clock.wall_ms().saturating_add(until.saturating_sub(now));
-        let (wall, channel, sender) = (self.clock.wall_ms(), channel.name(), sender.to_owned());
-        self.store
+        let until = self.base.clock.wall_ms().saturating_add(until.saturating_sub(now));
+        let (wall, channel, sender) = (self.base.clock.wall_ms(), channel.name(), sender.to_owned());
+        self.base
+            .store
             .run(move |connection| {
                 connection.execute("DELETE FROM pairing_locks WHERE until_ms <= ?1", [signed(wall)])?;
                 // The first word counts: whoever goes on trying does not make the disk work.
@@ -203,22 +183,23 @@ impl Policy {
     }
 
     async fn know(&self, name: &str, standing: Standing, how: &str) -> Result<(), Refusal> {
-        if self.house().people.borrow().0.len() >= MAX_PEOPLE {
+        if self.paired.borrow().0.len() >= MAX_PEOPLE {
             let why = format!("{MAX_PEOPLE} principals are known, which is the limit");
             return Err(Refusal::new(RefusalCode::Busy, "pairing.full", why)
                 .remedy("revoke one with `metnosctl pairing revoke`"));
         }
         let line = format!("{name} is known as {} from now on, {how}", standing_name(standing));
-        self.chronicled("paired", &line).await?;
-        let (row, now) = (name.to_owned(), self.clock.wall_ms());
-        self.store
+        self.base.chronicled("paired", &line).await?;
+        let (row, now) = (name.to_owned(), self.base.clock.wall_ms());
+        self.base
+            .store
             .run(move |connection| {
                 let values = params![row, standing_name(standing), signed(now)];
                 connection.execute("INSERT OR REPLACE INTO principals VALUES (?1, ?2, ?3)", values).map(|_| ())
             })
             .await
             .map_err(|error| not_durable(&error))?;
-        self.house().people.borrow_mut().0.insert(name.to_owned(), Person { standing, since_ms: now });
+        self.paired.borrow_mut().0.insert(name.to_owned(), Person { standing, since_ms: now });
         Ok(())
     }
 
@@ -226,14 +207,19 @@ impl Policy {
     ///
     /// # Errors
     /// When a code is wrong, a name unknown, or it could not be recorded.
-    pub(crate) async fn pairing(self: &Rc<Self>, by: &str, ask: PairingAsk) -> Result<PairingAnswer, Refusal> {
-        let now = self.clock.monotonic_ms();
+    pub(crate) async fn pairing(
+        &self,
+        by: &str,
+        ask: PairingAsk,
+        forget: Forget<'_>,
+    ) -> Result<PairingAnswer, Refusal> {
+        let now = self.base.clock.monotonic_ms();
         match ask {
             PairingAsk::List => Ok(PairingAnswer::People(self.list_people(now))),
             PairingAsk::Approve(ask) => {
                 fitting(ask.channel, ask.standing)?;
                 let code = Code::parse(&ask.code);
-                let sender = self.house().book.borrow_mut().approve(ask.channel, code, now).map_err(fault)?;
+                let sender = self.book.borrow_mut().approve(ask.channel, code, now).map_err(fault)?;
                 let name = format!("{}:{sender}", ask.channel.name());
                 self.know(&name, ask.standing, &format!("on the word of {by}")).await?;
                 Ok(PairingAnswer::Known(PrincipalPaired { principal: name, standing: ask.standing.into() }))
@@ -242,8 +228,8 @@ impl Policy {
                 fitting(ask.channel, ask.standing)?;
                 let line =
                     format!("{by} invites somebody on {} as {}", ask.channel.name(), standing_name(ask.standing));
-                self.chronicled("invited", &line).await?;
-                let drawn = self.house().book.borrow_mut().invite(ask.channel, ask.standing, now, draw);
+                self.base.chronicled("invited", &line).await?;
+                let drawn = self.book.borrow_mut().invite(ask.channel, ask.standing, now, draw);
                 let (code, until) = drawn.map_err(fault)?;
                 Ok(PairingAnswer::Invited(Invitation {
                     code: code.show(),
@@ -252,14 +238,13 @@ impl Policy {
                     seconds: until.saturating_sub(now) / 1_000,
                 }))
             }
-            PairingAsk::Revoke(name) => self.unpair(by, &name).await.map(PairingAnswer::Revoked),
+            PairingAsk::Revoke(name) => self.unpair(by, &name, forget).await.map(PairingAnswer::Revoked),
             PairingAsk::Speaks(ask) => self.set_lang(by, ask).await.map(PairingAnswer::Speaks),
         }
     }
 
     fn list_people(&self, now: u64) -> PeopleList {
-        let house = self.house();
-        let (people, book) = (house.people.borrow(), house.book.borrow());
+        let (people, book) = (self.paired.borrow(), self.book.borrow());
         let known = people.0.iter().map(|(name, person)| KnownPrincipal {
             principal: name.clone(),
             standing: person.standing.into(),
@@ -278,9 +263,9 @@ impl Policy {
     }
 
     /// He is a stranger again at once: before it is even written, his turns are over and what runs for them is killed.
-    async fn unpair(self: &Rc<Self>, by: &str, name: &str) -> Result<Unpaired, Refusal> {
-        let was_paired = self.house().people.borrow_mut().0.remove(name).is_some();
-        if !was_paired && !self.house().automations.borrow_mut().forget(name) {
+    pub(crate) async fn unpair(&self, by: &str, name: &str, forget: Forget<'_>) -> Result<Unpaired, Refusal> {
+        let was_paired = self.paired.borrow_mut().0.remove(name).is_some();
+        if !was_paired && !self.automations.borrow_mut().forget(name) {
             let why = format!("{} was not paired", shown(name));
             return Err(Refusal::new(RefusalCode::Unknown, "pairing.unknown", why)
                 .remedy("`metnosctl pairing list` shows who is known"));
@@ -289,14 +274,15 @@ impl Policy {
         let turns = self.turns.borrow_mut().end_of_principal(name);
         let ended = turns.len();
         for turn in turns {
-            let kill = self.sandbox.kill(TraceId::NONE, Kill { turn: Some(turn) }, []);
-            if let Err(error) = self.ask_sandbox(kill).await {
+            let kill = self.base.sandbox.kill(TraceId::NONE, Kill { turn: Some(turn) }, []);
+            if let Err(error) = self.base.ask_sandbox(kill).await {
                 tracing::warn!(%error, %turn, "what ran for a revoked sender could not be killed");
             }
-            self.forget(turn);
+            forget(turn);
         }
         let row = name.to_owned();
-        self.store
+        self.base
+            .store
             .run(move |connection| {
                 connection.execute("DELETE FROM levels WHERE principal = ?1", [&row])?;
                 connection.execute("DELETE FROM automations WHERE principal = ?1", [&row])?;
@@ -305,14 +291,12 @@ impl Policy {
             })
             .await
             .map_err(|error| not_durable(&error))?;
-        self.house().levels.borrow_mut().forget(name);
-        self.house().languages.borrow_mut().forget(name);
-        self.chronicled("revoked", &format!("{by} has made {name} a stranger again")).await?;
+        self.levels.borrow_mut().forget(name);
+        self.languages.borrow_mut().forget(name);
+        self.base.chronicled("revoked", &format!("{by} has made {name} a stranger again")).await?;
         Ok(Unpaired { principal: name.to_owned(), standing: Standing::Stranger.into(), turns_ended: ended as u64 })
     }
-}
 
-impl Policy {
     /// Has the door tell him nothing more, without waiting for it: one that does not listen loses its link.
     fn tell_door_revoked(&self, name: &str) {
         let Some(door) = self.door.open() else { return };

@@ -14,12 +14,17 @@ use std::future::Future;
 use std::path::Path;
 use std::rc::Rc;
 
+use metnos_policyd::base::{Base, Peers};
 use metnos_policyd::clock::Clock;
 use metnos_policyd::executors::seeds::Seed;
 use metnos_policyd::key::InstanceKey;
+use metnos_policyd::opened::Opened;
 use metnos_policyd::paths::Places;
-use metnos_policyd::policy::{Peers, Policy, Setting};
-use metnos_policyd::store::{Opened, StoreError};
+use metnos_policyd::perimeter::Perimeter;
+use metnos_policyd::perimeter::outside::Folders;
+use metnos_policyd::policy::Policy;
+use metnos_policyd::setting::Setting;
+use metnos_policyd::store::StoreError;
 use metnos_proto::control::BudgetSettings;
 use metnos_proto::edge::{PeerCred, RpcError, pair};
 use metnos_proto::edges::{
@@ -100,13 +105,9 @@ impl World {
         let seeds: Vec<Seed> = seeds.iter().map(|executor| executor.seed()).collect();
         let key = InstanceKey::open_or_create(folder).unwrap();
         let mut opened = open(folder, &key);
-        let mut house = std::mem::take(&mut opened.house);
         let workspace = folder.join("workspace");
         std::fs::create_dir_all(&workspace).unwrap();
-        house.open_files(&workspace).unwrap();
-        let (rows, words, last_anchor) = (opened.rows.clone(), opened.words.clone(), opened.last_anchor);
-        let switches = (opened.switches.clone(), opened.strikes.clone());
-        let store = opened.start().unwrap();
+        let last_anchor = opened.kept.last_anchor;
         let setting = Setting {
             places: Places::of_instance(INSTANCE),
             owner_uid: OWNER,
@@ -124,23 +125,15 @@ impl World {
         let memory_client = Rc::new(Client::default());
         let sandbox_client = Rc::new(Client::default());
         let mind_client = Rc::new(Client::default());
-        let policy = Policy::new(
-            setting,
-            key,
-            store,
-            rows,
-            Box::new(StillClock(Rc::clone(&clock))),
-            Peers {
-                sandbox: Rc::clone(&sandbox_client),
-                memory: Rc::clone(&memory_client),
-                mind: Rc::clone(&mind_client),
-            },
-        );
-        policy.furnish(house);
-        policy.hold(words);
-        policy.switch(switches.0);
-        policy.count_on(switches.1);
-        policy.know_anchor(last_anchor);
+        let peers = Peers {
+            sandbox: Rc::clone(&sandbox_client),
+            memory: Rc::clone(&memory_client),
+            mind: Rc::clone(&mind_client),
+        };
+        let perimeter = Perimeter::open(setting, &workspace, Folders::default()).unwrap();
+        let store = opened.start().unwrap();
+        let base = Base::new(store, Box::new(StillClock(Rc::clone(&clock))), peers, perimeter);
+        let policy = Policy::new(base, key, opened.kept);
         let memory = Rc::new(FakeMemory::new(Rc::clone(&log)));
         // The chronicle is as long as an earlier policyd has signed it.
         memory.seq.set(last_anchor.map_or(0, |last| last.anchor.seq));

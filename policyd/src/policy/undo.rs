@@ -3,22 +3,20 @@
 
 use std::rc::Rc;
 
-use metnos_proto::doc::undo::{ActList, ActState, ActTakenBack, UndoReport};
-use metnos_proto::edge::RpcError;
-use metnos_proto::ids::{Blake3, CallId, TurnId};
+use metnos_proto::doc::undo::{ActState, ActTakenBack, UndoReport};
+use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::json;
-use metnos_proto::msg::common::{ExecutorId, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::common::{Outcome, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::UNDONE;
 use metnos_proto::msg::policyd::{Acted, Ran};
-use metnos_proto::msg::sandboxd::RunReport;
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
-use super::{Act, MAX_LISTED, WayBack, order};
-use crate::calls::direct::By;
 use crate::people::principal::Principal;
-use crate::policy::{Policy, head};
-use crate::store::StoreError;
+use crate::policy::Policy;
+use crate::policy::direct::By;
+use crate::text::head;
+use crate::undo::{Act, order, unreadable};
 
 /// Where an inverse says what it has done.
 const WHAT: &str = "/what";
@@ -56,15 +54,6 @@ impl Taken {
 }
 
 impl Policy {
-    /// What can be taken back, and what was, newest first.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub(crate) async fn undoable(&self) -> Result<ActList, Refusal> {
-        let acts = self.store.last_acts(MAX_LISTED).await.map_err(|error| unreadable(&error))?;
-        Ok(ActList(acts.iter().map(Act::document).collect()))
-    }
-
     /// Takes back what a turn has done, or the last turn of this principal that can be: the last act first,
     /// and no further than the first that cannot be taken back.
     ///
@@ -75,16 +64,16 @@ impl Policy {
         principal: &Principal,
         turn: Option<TurnId>,
     ) -> Result<UndoReport, Refusal> {
-        let _one_at_a_time = self.undoing.lock().await;
+        let _one_at_a_time = self.calls.undo.undoing.lock().await;
         let last = match turn {
             Some(turn) => Some(turn),
-            None => self.store.last_turn(principal.name.clone()).await.map_err(|error| unreadable(&error))?,
+            None => self.base.store.last_turn(principal.name.clone()).await.map_err(|error| unreadable(&error))?,
         };
         let none = |why: &str| {
             Refusal::new(RefusalCode::Unknown, "undo.nothing", why).remedy("`metnosctl undo list` shows what there is")
         };
         let turn = last.ok_or_else(|| none("nothing that was done can be taken back; nothing was done now"))?;
-        let all = self.store.acts_of(turn).await.map_err(|error| unreadable(&error))?;
+        let all = self.base.store.acts_of(turn).await.map_err(|error| unreadable(&error))?;
         if all.is_empty() {
             return Err(none("that turn has done nothing that could be taken back"));
         }
@@ -100,9 +89,9 @@ impl Policy {
                 break;
             }
         }
-        let waiting = order(self.store.acts_of(turn).await.map_err(|error| unreadable(&error))?).len();
+        let waiting = order(self.base.store.acts_of(turn).await.map_err(|error| unreadable(&error))?).len();
         // By the first, memoryd knows that what was done was of no use to the owner.
-        self.event(
+        self.base.event(
             if undone > 0 { UNDONE } else { "undo" },
             &format!("{} has taken back {undone} acts, {waiting} are left as they were", principal.name),
             Some(turn),
@@ -111,65 +100,9 @@ impl Policy {
         Ok(UndoReport { turn: turn.to_string(), acts: told, undone, kept, left, already })
     }
 
-    /// Notes an act that can be taken back, before it begins.
-    ///
-    /// # Errors
-    /// When that could not be made durable: the act must not begin then.
-    pub(crate) async fn note_act(
-        &self,
-        turn: TurnId,
-        call: CallId,
-        executor: &ExecutorId,
-        back: &WayBack,
-    ) -> Result<(), Refusal> {
-        let principal = self.turns.borrow().get(turn).map(|turn| turn.principal.name.clone());
-        let act = Act {
-            call,
-            turn,
-            principal: principal.unwrap_or_default(),
-            executor: executor.name.clone(),
-            inverse: back.inverse.clone(),
-            arguments: back.arguments.to_string(),
-            at_ms: self.clock.wall_ms(),
-            state: ActState::Begun,
-        };
-        self.store.note_act(act).await.map_err(|error| {
-            let why = format!("how it could be taken back could not be noted, so nothing was run: {error}");
-            Refusal::new(RefusalCode::Internal, "policyd.internal", why).remedy("look at `metnosctl doctor`")
-        })
-    }
-
-    /// Notes how an act ended, as far as anybody has seen it.
-    pub(crate) async fn act_ended<T>(&self, call: CallId, answer: &Result<(RunReport, T), RpcError>) {
-        let state = match answer {
-            Ok((report, _)) => match report.outcome {
-                Outcome::Ok => ActState::Done,
-                Outcome::Error => ActState::Failed,
-                Outcome::Crashed
-                | Outcome::BadOutput
-                | Outcome::CpuExceeded
-                | Outcome::MemoryExceeded
-                | Outcome::Timeout
-                | Outcome::OutputTooLarge
-                | Outcome::ProcessesExceeded
-                | Outcome::Killed
-                | Outcome::Interrupted
-                | Outcome::SandboxFailed
-                | Outcome::DiskExceeded
-                | Outcome::DiskFull
-                | Outcome::Failed => ActState::Unknown,
-            },
-            Err(RpcError::Refused(_)) => ActState::Failed,
-            Err(_) => ActState::Unknown,
-        };
-        if let Err(error) = self.store.move_act(call, &[ActState::Begun], state).await {
-            tracing::error!(%error, "how an act ended could not be noted; it counts as unknown after a restart");
-        }
-    }
-
     /// Runs one inverse.
     async fn take_back(self: &Rc<Self>, principal: &Principal, act: &Act) -> Result<Taken, Refusal> {
-        let begun = self.store.move_act(act.call, &CAN, ActState::Undoing).await;
+        let begun = self.base.store.move_act(act.call, &CAN, ActState::Undoing).await;
         if !begun.map_err(|error| unreadable(&error))? {
             return Ok(taken(ActState::Undone, "it was taken back in this very moment"));
         }
@@ -184,7 +117,11 @@ impl Policy {
             // It may have run: the next try finds out.
             Err(refusal) => refused(refusal, ActState::Undoing),
         };
-        self.store.move_act(act.call, &[ActState::Undoing], taken.now).await.map_err(|error| unreadable(&error))?;
+        self.base
+            .store
+            .move_act(act.call, &[ActState::Undoing], taken.now)
+            .await
+            .map_err(|error| unreadable(&error))?;
         Ok(taken)
     }
 }
@@ -229,9 +166,4 @@ fn refused(refusal: Refusal, now: ActState) -> Taken {
 
 fn taken(now: ActState, why: &str) -> Taken {
     Taken { now, why: why.to_owned(), rule: String::new(), told: String::new() }
-}
-
-fn unreadable(error: &StoreError) -> Refusal {
-    Refusal::new(RefusalCode::Internal, "policyd.internal", format!("what was done cannot be looked up: {error}"))
-        .remedy("look at `metnosctl doctor`")
 }

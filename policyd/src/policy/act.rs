@@ -6,12 +6,11 @@ use std::rc::Rc;
 
 use metnos_policy::rules::Judgement;
 use metnos_proto::edge::RpcError;
-use metnos_proto::edges::PlannerPolicyd;
 use metnos_proto::ids::{Blake3, CallId, TraceId, TurnId};
 use metnos_proto::json::{self, JsonError, RefSite};
-use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::{CallRef, Channel, ExecutorId, Refusal, RefusalCode};
-use metnos_proto::msg::memoryd::{self as memory, CostStage, Decision};
+use metnos_proto::msg::memoryd as memory;
+use metnos_proto::msg::memoryd::{CostStage, Decision};
 use metnos_proto::msg::policyd::{Acted, Ran};
 use metnos_proto::msg::sandboxd::{Reference, Resolve, Run, RunReport, SeenFolder};
 use metnos_proto::payload::Sealed;
@@ -19,43 +18,25 @@ use metnos_proto::payload::Sealed;
 use crate::approvals::cards::Asking;
 use crate::arguments::{Arguments, Resolved};
 use crate::budget::{Purse, over_rule};
-use crate::calls::gather::{Arrived, Due, Gathered};
-use crate::calls::opening::Opening;
+use crate::calls::call::Call;
 use crate::calls::outcome::{known_digest, labelled, passed_on, values_of, without_values};
 use crate::calls::path_locks::PathLock;
 use crate::calls::rate::Room;
-use crate::calls::reserved::Reserved;
+use crate::calls::running::{Reserved, Running};
 use crate::calls::speculative::Speculative;
 use crate::calls::turns::{self, Kept, Turn, Turns};
-use crate::decision::{self, Load, MAX_CALLS_PER_TURN, MAX_WHY, Verdict, decide};
-use crate::executors::registry::Signed;
+use crate::decision::{self, Load, MAX_CALLS_PER_TURN, MAX_WHY, Named, Verdict, decide};
+use crate::executors::registry::{Registry, Signed};
 use crate::perimeter::folders::everything;
-use crate::policy::{Policy, Running, head};
+use crate::policy::Policy;
+use crate::policy::gather::{Arrived, Due, Gathered};
 use crate::refusals::internal;
 use crate::shares::Taken;
+use crate::text::head;
 use crate::undo::{self, WayBack};
 
 /// The longest name of an executor that is recorded as it came, in bytes.
 const MAX_NAME_RECORDED: usize = 64;
-
-/// A call as it was asked for.
-#[derive(Debug)]
-pub(crate) struct Call {
-    pub(crate) turn: TurnId,
-    pub(crate) place: CallRef,
-    pub(crate) executor: String,
-    pub(crate) arguments: Sealed,
-    /// The file that comes with it, for an executor that takes one.
-    pub(crate) file: Option<Sealed>,
-    /// The planner's that asks for it; nobody else hears how it goes.
-    pub(crate) notes: Option<Notes<PlannerPolicyd>>,
-    /// The card on which the owner has approved exactly this.
-    pub(crate) approved: Option<String>,
-    /// The first line of its turn, where that is still due.
-    pub(crate) opening: Rc<Opening>,
-    /// policyd counts for the owner's card what an act would touch: whoever asks for the act, the count is not for him.
-    pub(crate) counts: bool,
-}
 
 /// What was decided about a call, and what is needed to carry it out.
 struct Decided {
@@ -98,19 +79,19 @@ impl Policy {
     /// # Errors
     /// A refusal when it could not be decided or carried out to its end; what was decided stands in the chronicle.
     pub(crate) async fn mediate(self: &Rc<Self>, mut call: Call) -> Result<Acted, Refusal> {
-        if self.draining.get() {
+        if self.calls.running.draining.get() {
             return Err(Refusal::new(RefusalCode::Busy, "policyd.stopping", "policyd is stopping")
                 .remedy("try again in a moment"));
         }
-        self.chain_holds().await?;
-        self.refresh_world(call.turn);
+        self.anchors.chain_holds().await?;
+        self.people.refresh_world(call.turn);
         let id = CallId::new();
         let bytes = call.arguments.read().map_err(|error| internal(&error.to_string()))?;
         let mut digest = Blake3::of(&bytes);
         let arguments = Arguments::parse(&bytes);
         drop(bytes);
-        self.sandbox_soon().await;
-        let (arguments, told) = self.without_secret(&mut call, &mut digest, arguments)?;
+        self.base.sandbox_soon().await;
+        let (arguments, told) = self.secrets.without_secret(&mut call, &mut digest, arguments)?;
         let resolved = self.resolve(&call, &arguments).await;
         let purse = self.purse_of(&call).await?;
         let decided = self.decided(&call, id, (&arguments, &resolved), told.as_deref(), purse.as_ref())?;
@@ -129,11 +110,11 @@ impl Policy {
         let free = lock.as_ref().is_none_or(PathLock::is_held);
         let ahead = decided.granted.as_ref().filter(|_| free).and_then(|granted| {
             let run = run_of(&call, id, (digest, 0), (decided.trace, &decided.id), granted);
-            self.prepare_speculatively(&granted.signed, decided.trace, run, &call.arguments)
+            Speculative::prepare(&self.base, &granted.signed, decided.trace, run, &call.arguments)
         });
         let seq = self.record(&call, id, digest, &decided).await?;
         let acts = decided.granted.as_ref().is_some_and(|granted| !granted.signed.spec.effect.reads());
-        self.chain_holds_for(acts, &decided.id, call.turn, seq).await?;
+        self.anchors.chain_holds_for(acts, &decided.id, call.turn, seq).await?;
         if let Some(asking) = &decided.asking {
             let refusal = self.ask_owner(&call, &decided.principal, &decided.id, &decided.verdict, asking).await;
             return say(refusal);
@@ -143,7 +124,7 @@ impl Policy {
         let price = purse.as_ref().map_or(0, |purse| purse.price);
         let (entry, whose) = ((id, call.turn, decided.trace), (decided.principal.as_str(), &decided.id));
         if price > 0 {
-            self.ledger(CostStage::Estimate, entry, whose, price).await?;
+            self.budgets.ledger(CostStage::Estimate, entry, whose, price).await?;
         }
         // From here on the ledger knows of it, and others may spend.
         drop(purse);
@@ -152,9 +133,9 @@ impl Policy {
             Err(refusal) => Ok(Acted::Denied(refusal)),
         };
         drop(lock);
-        self.sign_after(acts);
+        self.anchors.sign_after(acts);
         if price > 0 {
-            self.settle_cost(entry, whose, price, &ran).await;
+            self.budgets.settle_cost(entry, whose, price, &ran).await;
         }
         let acted = ran?;
         match acted {
@@ -164,16 +145,18 @@ impl Policy {
     }
 
     /// The values of critical references, from sandboxd, compared with what is known of their results.
-    async fn resolve(
-        self: &Rc<Self>,
+    pub(crate) async fn resolve(
+        &self,
         call: &Call,
         arguments: &Result<Arguments, JsonError>,
     ) -> Result<Resolved, Refusal> {
-        let Some(signed) = self.registry.borrow().callable(&call.executor) else { return Ok(Resolved::new()) };
+        let Some(signed) = self.executors.registry.borrow().callable(&call.executor) else {
+            return Ok(Resolved::new());
+        };
         let Ok(arguments) = arguments else { return Ok(Resolved::new()) };
         let sites: Vec<RefSite> = arguments.critical(&signed.spec).cloned().collect();
         let (trace, known) = {
-            let turns = self.turns.borrow();
+            let turns = self.calls.turns.borrow();
             let turn = turns.get(call.turn).ok_or_else(|| turns::unknown(call.turn))?;
             let known =
                 |site: &RefSite| turn.result_of(site.call).map(|kept| known_digest(&kept.labels, &site.pointer));
@@ -183,14 +166,14 @@ impl Policy {
             };
             (turn.trace, known)
         };
-        if sites.is_empty() || !self.sandbox_ready() {
+        if sites.is_empty() || !self.base.sandbox_ready() {
             return Ok(Resolved::new());
         }
         let references =
             sites.iter().map(|site| Reference { call: site.call, pointer: site.pointer.clone() }).collect();
         let ask = Resolve { turn: call.turn, references };
         let (answer, [values]) =
-            self.ask_sandbox(self.sandbox.resolve(trace, ask, [])).await.map_err(RpcError::into_refusal)?;
+            self.base.ask_sandbox(self.base.sandbox.resolve(trace, ask, [])).await.map_err(RpcError::into_refusal)?;
         let values = values_of(&values).map_err(|why| internal(&why))?;
         let digests: Vec<Blake3> = values.iter().map(json::digest).collect();
         let fits = digests == answer.digests
@@ -198,7 +181,7 @@ impl Policy {
             && digests.iter().zip(&known).all(|(digest, known)| known.is_none_or(|known| known == *digest));
         if !fits {
             let why = "sandboxd resolved a reference to something else than the result that it reported";
-            self.event("violation", why, Some(call.turn));
+            self.base.event("violation", why, Some(call.turn));
             return Err(internal(why));
         }
         Ok(sites.into_iter().map(|site| site.argument).zip(values).collect())
@@ -213,11 +196,11 @@ impl Policy {
         told: Option<&str>,
         purse: Option<&Purse<'_>>,
     ) -> Result<Decided, Refusal> {
-        let now = self.clock.monotonic_ms();
-        let registry = self.registry.borrow();
-        let turns = self.turns.borrow();
+        let now = self.base.clock.monotonic_ms();
+        let registry = self.executors.registry.borrow();
+        let turns = self.calls.turns.borrow();
         let turn = turns.get(call.turn).ok_or_else(|| turns::unknown(call.turn))?;
-        let room = self.rate.borrow_mut().admit(&turn.principal.name, turn.principal.standing, now);
+        let room = self.calls.rate.borrow_mut().admit(&turn.principal.name, turn.principal.standing, now);
         let world = if call.counts { everything(&turn.world) } else { Rc::clone(&turn.world) };
         let due = Due {
             name: &call.executor,
@@ -230,7 +213,7 @@ impl Policy {
             stopped: turn.stopped,
             card: call.approved.as_deref(),
             purse,
-            running: self.running_of(&turn.principal.name),
+            running: self.budgets.running_of(&turn.principal.name),
         };
         let gathered = self.gather(&registry, &due);
         let results = turn.results();
@@ -245,22 +228,22 @@ impl Policy {
             ExecutorId { name: head(&call.executor, MAX_NAME_RECORDED), version: registry.version_of(&call.executor) };
         let (trace, principal, channel) = (turn.trace, turn.principal.name.clone(), turn.principal.channel);
         if let Some(signed) = &signed {
-            self.use_up(&principal, due.running, signed, purse);
+            self.budgets.use_up(&principal, due.running, signed, purse);
             let given = crate::vault::named(&signed.manifest);
             if !given.is_empty() {
                 verdict.why = head(&format!("{}; it is given the secrets {}", verdict.why, given.join(", ")), MAX_WHY);
             }
         }
         drop(turns);
-        self.decisions.set(self.decisions.get() + 1);
-        self.denials.set(self.denials.get() + u64::from(!verdict.is_allow()));
+        self.calls.decisions.set(self.calls.decisions.get() + 1);
+        self.calls.denials.set(self.calls.denials.get() + u64::from(!verdict.is_allow()));
         let (mut granted, mut asking) = (None, None);
         match (&verdict.decision, judgement, gathered.signed, gathered.filled) {
             (memory::Verdict::Allow, Some(judgement), Some(signed), _) => {
                 granted = Some(self.grant(call, call_id, signed, judgement, arrived, &verdict.rule));
             }
             (memory::Verdict::Ask, Some(judgement), Some(signed), Some(filled)) => {
-                if let Some(turn) = self.turns.borrow_mut().get_mut(call.turn) {
+                if let Some(turn) = self.calls.turns.borrow_mut().get_mut(call.turn) {
                     turn.flow.asked();
                     turn.flow.dropped(judgement.effect);
                 }
@@ -278,25 +261,25 @@ impl Policy {
             standing: turn.principal.standing,
             calls: turn.calls,
             running_in_turn: turn.running,
-            running: Taken { all: self.reserved.get(), ..taken(&|turn| turn.running) },
+            running: Taken { all: self.calls.running.reserved.get(), ..taken(&|turn| turn.running) },
             handles: taken(&|turn| turn.handles() + turn.running),
             kept_bytes: taken(&Turn::kept_bytes),
             within_rate,
-            calls_per_minute: self.rate.borrow().per_minute(),
+            calls_per_minute: self.calls.rate.borrow().per_minute(),
         }
     }
 
     /// What follows on a decision for those who count: a stored answer was used, a budget has run out.
-    fn note_answers(self: &Rc<Self>, gathered: &Gathered, verdict: &Verdict, principal: &str) {
+    fn note_answers(&self, gathered: &Gathered, verdict: &Verdict, principal: &str) {
         if let Some(id) = gathered.answered_by(&verdict.rule)
-            && let Some(grant) = self.grants.borrow_mut().get_mut(id)
+            && let Some(grant) = self.approvals.grants.all.borrow_mut().get_mut(id)
         {
             grant.uses = grant.uses.saturating_add(1);
         }
         if let Some(over) = gathered.over
             && verdict.rule == over_rule(over)
         {
-            self.escalate(over, principal);
+            self.thinking.escalate(over, principal);
         }
     }
 
@@ -315,11 +298,12 @@ impl Policy {
             _ => None,
         };
         let only = self.shown_to(call.turn, &signed, rule).filter(|_| !call.counts);
-        if let Some(turn) = self.turns.borrow_mut().get_mut(call.turn) {
+        if let Some(turn) = self.calls.turns.borrow_mut().get_mut(call.turn) {
             turn.flow.carried_out(&judgement);
         }
-        self.will_write(&signed.manifest);
-        let (folders, reserved) = (self.seen(&signed, only.as_deref()), Reserved::take(self, call.turn));
+        self.budgets.will_write(&signed.manifest);
+        let (folders, reserved) =
+            (self.base.perimeter.seen(&signed, only.as_deref()), self.calls.running.take(call.turn));
         Granted { folders, only, signed, reserved, judgement, back, ahead: None }
     }
 
@@ -356,53 +340,58 @@ impl Policy {
     ) -> Result<Acted, Refusal> {
         let run = run_of(&call, id, (digest, seq), (trace, &executor), &granted);
         let Granted { signed, reserved, judgement, back, folders: _, only: _, ahead } = granted;
-        if self.turns.borrow().get(call.turn).is_none() {
+        if self.calls.turns.borrow().get(call.turn).is_none() {
             return Err(turns::unknown(call.turn));
         }
-        if !self.sandbox_ready() {
+        if !self.base.sandbox_ready() {
             return Ok(Acted::Denied(decision::sandbox_gone().refusal()));
         }
         // It may have been set aside while the decision was being written.
         let same = |now: Rc<Signed>| now.digests == signed.digests;
-        if !self.registry.borrow().callable(&call.executor).is_some_and(same) {
+        if !self.executors.registry.borrow().callable(&call.executor).is_some_and(same) {
             let why = format!("{executor} was set aside in this very moment");
             return Ok(Acted::Denied(Verdict::deny(decision::QUARANTINED, why).refusal()));
         }
-        let principal = self.turns.borrow().get(call.turn).map(|turn| turn.principal.name.clone()).unwrap_or_default();
-        self.keep_used(&principal, &executor.name).await?;
-        self.keep_written(&signed.manifest).await?;
+        let principal =
+            self.calls.turns.borrow().get(call.turn).map(|turn| turn.principal.name.clone()).unwrap_or_default();
+        self.budgets.keep_used(&principal, &executor.name).await?;
+        self.budgets.keep_written(&signed.manifest).await?;
         if let Some(back) = &back {
-            self.note_act(call.turn, id, &executor, back).await?;
+            self.calls.undo.note_act(call.turn, id, &executor, back).await?;
         }
         let running =
             Running { turn: call.turn, place: call.place, notes: call.notes, executor: call.executor.clone() };
-        self.running.borrow_mut().insert(id, running);
+        self.calls.running.calls.borrow_mut().insert(id, running);
         // It may have been switched off while the decision was being written; from here to the ask nothing else happens.
         let ahead = ahead.filter(|ahead| !ahead.is_lost());
-        let answer = match (self.switched_off(&call.executor), ahead) {
+        let answer = match (self.executors.switched_off(&call.executor), ahead) {
             (Some(off), _) => Err(RpcError::Refused(off.refusal())),
             (None, Some(ahead)) => ahead.decided(seq).await,
             (None, None) => self.hand_over(&signed, trace, run, call.arguments, call.file).await,
         };
-        self.running.borrow_mut().remove(&id);
+        self.calls.running.calls.borrow_mut().remove(&id);
         if back.is_some() {
-            self.act_ended(id, &answer).await;
+            self.calls.undo.act_ended(id, &answer).await;
         }
         let (report, [result]) = match answer {
             Ok(answer) => answer,
             // Nothing ran: sandboxd has looked for itself. The decision's line says "allow", so this one says why not.
             Err(RpcError::Refused(refusal)) => {
                 let why = format!("{executor} was allowed and did not run: {}: {}", refusal.rule, refusal.why);
-                self.event("refused", &why, Some(call.turn));
+                self.base.event("refused", &why, Some(call.turn));
                 return Ok(Acted::Denied(refusal));
             }
             Err(error) => return Err(self.interrupted(call.turn, &executor, &error)),
         };
         if let Err(why) = self.fitting(call.turn, &report, &result) {
-            self.event("violation", &format!("sandboxd's report on {executor} does not hold: {why}"), Some(call.turn));
+            self.base.event(
+                "violation",
+                &format!("sandboxd's report on {executor} does not hold: {why}"),
+                Some(call.turn),
+            );
             return Err(internal(&format!("{executor} ran, but sandboxd's report on it does not hold: {why}")));
         }
-        self.account(&signed, &report).await;
+        self.budgets.account(&signed, &report).await;
         let acted = self.kept(call.turn, call.place, id, &signed, &judgement, report, result);
         drop(reserved);
         acted
@@ -410,7 +399,7 @@ impl Policy {
 
     /// Labels a result, keeps it for its turn, and says what the planner may know of it.
     #[allow(clippy::too_many_arguments, reason = "the parts of one result, used once")]
-    fn kept(
+    pub(crate) fn kept(
         &self,
         turn: TurnId,
         place: CallRef,
@@ -422,12 +411,30 @@ impl Policy {
     ) -> Result<Acted, Refusal> {
         let labels = labelled(&signed.spec, judgement, &report);
         let label = labels.whole;
-        let mut turns = self.turns.borrow_mut();
+        let mut turns = self.calls.turns.borrow_mut();
         let open = turns.get_mut(turn).ok_or_else(|| turns::unknown(turn))?;
         let handle = open.keep(place, Kept { call, result: Rc::new(result), labels, foreseen: judgement.foreseen });
         let RunReport { outcome, result, leaves, inputs: _, resources } = report;
         let leaves = passed_on(leaves, result);
         Ok(Acted::Ran(Ran { call, handle, outcome, label, leaves, resources }))
+    }
+
+    /// What a call in this turn is shown of the workspace; nothing when the turn is gone.
+    pub(crate) fn shown_to(&self, turn: TurnId, signed: &Signed, rule: &str) -> Option<Vec<String>> {
+        match self.calls.turns.borrow().get(turn) {
+            Some(turn) => self.base.perimeter.only(&turn.flow, &turn.world, &signed.spec, rule),
+            None => Some(Vec::new()),
+        }
+    }
+
+    /// What the name of a call means to whoever speaks in its turn. What was made for this house may say what the house is
+    /// about: for guests there is what comes with Metnos, and whatever else they name is unknown.
+    pub(crate) fn named_for<'a>(&self, call: &Call, turn: &Turn, registry: &'a Registry) -> Named<'a> {
+        let everything = call.counts || turn.flow.reads_everything() || turn.world.shows_everything();
+        if everything || self.base.perimeter.is_for_guests(registry, &call.executor) {
+            return registry.named(&call.executor);
+        }
+        Named::Unknown
     }
 }
 

@@ -16,7 +16,7 @@ use crate::approvals::grants::Question;
 use crate::arguments::{Arguments, Filled, Resolved};
 use crate::budget::count::Over;
 use crate::budget::{Purse, no_room};
-use crate::decision::{Answers, Callable, Facts, Finding, Flow, Given, Load, Named, Stored, Verdict};
+use crate::decision::{Answers, Facts, Finding, Flow, Given, Load, Named, Stored, Verdict};
 use crate::executors::registry::{Registry, Signed};
 use crate::people::principal::Principal;
 use crate::policy::Policy;
@@ -83,15 +83,15 @@ impl Policy {
         };
         let signed = signed.as_deref();
         let principal = &due.principal.name;
-        let over = signed.and_then(|signed| self.over_budget(principal, due.running, signed, due.purse));
+        let over = signed.and_then(|signed| self.budgets.over_budget(principal, due.running, signed, due.purse));
         let told = due.told.map(|name| {
             let why = format!("an argument holds the secret `{name}`; the arguments are not recorded");
             Verdict::deny(crate::vault::TOLD, why)
                 .with_remedy("an executor that needs it asks for it in its manifest, and is given it by policyd")
         });
         let withheld =
-            || signed.and_then(|signed| self.house().vault.borrow().withheld(&signed.manifest, &signed.digests));
-        let used_up = || signed.and_then(|signed| self.used_up(signed));
+            || signed.and_then(|signed| self.secrets.vault.borrow().withheld(&signed.manifest, &signed.digests));
+        let used_up = || signed.and_then(|signed| self.budgets.used_up(signed));
         let unfit = || crate::calls::files::unfit(signed, due.file);
         let stopped = || {
             Verdict::deny("turn.stopped", "this turn has put more questions than a turn may, and was stopped")
@@ -102,21 +102,21 @@ impl Policy {
             fault: signed.zip(filled.as_ref()).and_then(|(signed, filled)| signed.input.fault(filled)),
             files: signed
                 .zip(filled.as_ref())
-                .map(|(signed, filled)| self.looked_at(signed, filled))
+                .map(|(signed, filled)| self.base.perimeter.looked_at(signed, filled))
                 .unwrap_or_default(),
             listed: signed
                 .zip(filled.as_ref())
-                .and_then(|(signed, filled)| self.not_there(signed, filled))
+                .and_then(|(signed, filled)| self.base.perimeter.not_there(signed, filled))
                 .or_else(unfit),
-            switches: self.switched_off(due.name),
+            switches: self.executors.switched_off(due.name),
             turn: due.stopped.then(stopped),
             secrets: told.or_else(withheld),
             budgets: used_up().or_else(|| over.map(|over| no_room(over, principal))),
-            cost: (due.principal.level != Level::Full).then(|| self.costly(due.name)).flatten(),
+            cost: (due.principal.level != Level::Full).then(|| self.budgets.costly(due.name)).flatten(),
             way_back: signed
                 .and_then(|signed| undo::missing(&signed.manifest, |name| registry.callable(name).is_some()))
                 .map(|why| Verdict::ask("undo.missing", why)),
-            sandbox_ready: self.sandbox_ready(),
+            sandbox_ready: self.base.sandbox_ready(),
             signed: registry.callable(due.name),
             filled,
             over,
@@ -125,15 +125,15 @@ impl Policy {
 
     /// What the owner has answered for longer than once to a call with these targets.
     fn stored_answer(&self, due: &Due<'_>, signed: &Signed, filled: &Filled) -> Option<(String, bool)> {
-        self.stored_word(&Question {
+        self.approvals.grants.stored_word(&Question {
             principal: &due.principal.name,
             turn: due.turn,
             executor: &signed.manifest.id(),
             digests: &signed.digests,
             spec: &signed.spec,
             value: &filled.value,
-            places: &self.setting.places,
-            now_ms: self.clock.wall_ms(),
+            places: &self.base.setting.places,
+            now_ms: self.base.clock.wall_ms(),
         })
     }
 }
@@ -185,9 +185,4 @@ impl Gathered {
         let (id, _) = self.stored.as_ref()?;
         matches!(rule, crate::decision::STORED | crate::decision::NEVER).then_some(id.as_str())
     }
-}
-
-/// An executor as the decision sees it.
-pub(crate) fn callable(signed: &Signed) -> Named<'_> {
-    Named::Callable(Callable::of(&signed.manifest, &signed.spec))
 }

@@ -7,17 +7,16 @@ use metnos_policy::evidence::intent::Intent;
 use metnos_policy::rules::{self, Judgement};
 use metnos_proto::doc::policy::{ArgumentSource, PolicyCheck, StepOutcome, StepTaken, Verdict};
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::msg::common::{Channel, Integrity, Level, Refusal, RefusalCode};
+use metnos_proto::msg::common::{Integrity, Level, Refusal};
 use metnos_proto::msg::memoryd;
 use metnos_proto::msg::policyd::CheckPolicy;
 
 use crate::arguments::{Arguments, Resolved};
-use crate::calls::gather::Due;
 use crate::calls::intent;
 use crate::decision::{self, Load, Named, decide};
-use crate::guard::shown;
 use crate::people::principal::Principal;
 use crate::policy::Policy;
+use crate::policy::gather::Due;
 use crate::shares::Taken;
 
 impl Policy {
@@ -26,16 +25,16 @@ impl Policy {
     /// # Errors
     /// When there is no such principal, or the ledger cannot be read.
     pub(crate) async fn explain(&self, ask: &CheckPolicy, arguments: &[u8]) -> Result<PolicyCheck, Refusal> {
-        let principal = self.named_principal(&ask.principal)?;
-        let world = self.world(&principal);
-        let (parsed, told) = self.told_in_question(Arguments::parse(arguments), arguments);
-        let purse = self.purse_for(TurnId::NONE, TraceId::NONE, &principal.name, &ask.executor).await?;
+        let principal = self.people.named_principal(&ask.principal)?;
+        let world = self.people.world(&principal);
+        let (parsed, told) = self.secrets.told_in_question(Arguments::parse(arguments), arguments);
+        let purse = self.budgets.purse_for(TurnId::NONE, TraceId::NONE, &principal.name, &ask.executor).await?;
         let mut context = Context::new(principal.standing.into());
         context.said("", true, world.lang);
         if let Ok(parsed) = &parsed {
             context.intent = Intent::typed(intent::typed(&ask.executor, parsed.value()));
         }
-        let registry = self.registry.borrow();
+        let registry = self.executors.registry.borrow();
         let resolved = Ok(Resolved::new());
         let due = Due {
             name: &ask.executor,
@@ -48,40 +47,27 @@ impl Policy {
             stopped: false,
             card: None,
             purse: purse.as_ref(),
-            running: self.running_of(&principal.name),
+            running: self.budgets.running_of(&principal.name),
         };
         let gathered = self.gather(&registry, &due);
-        let knows =
-            context.reads_everything() || world.shows_everything() || self.is_for_guests(&registry, &ask.executor);
+        let knows = context.reads_everything()
+            || world.shows_everything()
+            || self.base.perimeter.is_for_guests(&registry, &ask.executor);
         let named = if knows { registry.named(&ask.executor) } else { Named::Unknown };
         let results = BTreeMap::new();
         let facts = gathered.facts(&due, named, self.idle_load(&principal), (&world, &context, &results));
         let decision = decide(&facts);
-        let until = self.house().levels.borrow().raised_until(&principal.name, self.clock.wall_ms());
+        let until = self.people.levels.borrow().raised_until(&principal.name, self.base.clock.wall_ms());
         Ok(document(&principal, &ask.executor, &decision, until))
     }
 
     /// What is taken of the shared places, for a principal who has no turn open.
     fn idle_load(&self, principal: &Principal) -> Load {
         Load {
-            running: Taken { all: self.reserved.get(), ..Taken::default() },
-            calls_per_minute: self.rate.borrow().per_minute(),
+            running: Taken { all: self.calls.running.reserved.get(), ..Taken::default() },
+            calls_per_minute: self.calls.rate.borrow().per_minute(),
             ..Load::idle(principal.standing)
         }
-    }
-
-    /// `owner`, or a channel and a sender.
-    pub(crate) fn named_principal(&self, text: &str) -> Result<Principal, Refusal> {
-        let owner = format!("cli:uid:{}", self.setting.owner_uid);
-        let text = if text == "owner" { &owner } else { text };
-        let named =
-            text.split_once(':').and_then(|(channel, sender)| Channel::named(channel).map(|channel| (channel, sender)));
-        let Some((channel, sender)) = named else {
-            let why = format!("{} is no principal: it is written as channel and sender", shown(text));
-            return Err(Refusal::new(RefusalCode::Invalid, "principal.sender", why)
-                .remedy("write `owner`, or for example `cli:uid:1000` or `telegram:4711`"));
-        };
-        self.who(channel, sender)
     }
 }
 
@@ -136,16 +122,6 @@ fn arguments(judgement: &Judgement) -> Vec<ArgumentSource> {
         source: field.source.name().to_owned(),
     };
     judgement.fields.iter().map(one).collect()
-}
-
-/// The name of a level in documents.
-#[must_use]
-pub const fn level(level: Level) -> &'static str {
-    match level {
-        Level::ReadOnly => "readonly",
-        Level::Supervised => "supervised",
-        Level::Full => "full",
-    }
 }
 
 /// The table of levels, in words (design: policy §2).

@@ -9,15 +9,16 @@ use metnos_proto::msg::policyd::{Acted, CallRun};
 use metnos_proto::payload::Sealed;
 
 use crate::arguments::Arguments;
-use crate::calls::act::Call;
+use crate::calls::call::Call;
 use crate::calls::intent;
 use crate::calls::opening::Opening;
 use crate::calls::outcome::end_of;
 use crate::calls::turns::Turn;
 use crate::people::principal::Principal;
-use crate::policy::{Policy, head};
+use crate::policy::Policy;
 use crate::refusals::internal;
-use crate::serve::door::told;
+use crate::text::head;
+use crate::vault::guard::told;
 
 /// How a call came about that no planner asked for.
 pub(crate) enum By {
@@ -50,12 +51,12 @@ impl Policy {
         (arguments, file): (Sealed, Option<Sealed>),
         by: By,
     ) -> Result<(CallRun, Sealed, Option<Sealed>), Refusal> {
-        if let Some(name) = self.secret_in(std::iter::once(executor.as_str())) {
+        if let Some(name) = self.secrets.secret_in(std::iter::once(executor.as_str())) {
             return Err(told(&name));
         }
-        let (turn, trace, now) = (TurnId::new(), TraceId::new(), self.clock.monotonic_ms());
+        let (turn, trace, now) = (TurnId::new(), TraceId::new(), self.base.clock.monotonic_ms());
         let name = principal.name.clone();
-        let world = self.world(&principal);
+        let world = self.people.world(&principal);
         let mut opened = Turn::new(trace, principal, world, "", now);
         // What stands on his own command line the owner has typed, every argument of it.
         if let Some(typed) = arguments.read().ok().and_then(|bytes| Arguments::parse(&bytes).ok()) {
@@ -72,7 +73,7 @@ impl Policy {
             By::Typed | By::Sent => None,
         };
         opened.begin_direct();
-        let evicted = self.turns.borrow_mut().open(turn, opened, now)?;
+        let evicted = self.calls.turns.borrow_mut().open(turn, opened, now)?;
         if let Some(evicted) = evicted {
             self.forget(evicted);
         }
@@ -101,14 +102,15 @@ impl Policy {
         let end = end_of(&acted);
         let result = match &acted {
             Ok(Acted::Ran(ran)) => self
+                .calls
                 .turns
                 .borrow_mut()
                 .get_mut(turn)
-                .map(|open| crate::calls::secret_injection::share(open, ran.handle)),
+                .map(|open| crate::policy::hand_over::share(open, ran.handle)),
             Ok(Acted::Denied(_)) | Err(_) => None,
         };
         self.hand_to_asker(turn, card.as_deref(), &acted);
-        let given = self.turns.borrow_mut().end(turn).and_then(|open| open.file);
+        let given = self.calls.turns.borrow_mut().end(turn).and_then(|open| open.file);
         self.close_direct(trace, DirectTurnDone { turn, end }).await;
         let nothing = || Sealed::new(b"{}").map_err(|error| internal(&error.to_string()));
         let result = result.unwrap_or_else(nothing)?;

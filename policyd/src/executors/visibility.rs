@@ -1,8 +1,6 @@
 //! What somebody may see of the house on his channel: policyd knows who he is, so it says what he is shown. The owner
 //! sees everything that is not said or done in a turn; anybody else what is at work, and what he has caused himself.
 
-use std::rc::Rc;
-
 use metnos_proto::doc::executor::ExecutorSeen;
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::TraceId;
@@ -12,16 +10,16 @@ use metnos_proto::msg::people::{MAX_PAGE, ViewRequest, ViewSubject};
 use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState};
 use metnos_proto::payload::Sealed;
 
-use crate::policy::Policy;
-use crate::serve::door::stranger;
+use crate::executors::Executors;
+use crate::people::principal::stranger;
 
-impl Policy {
+impl Executors {
     /// One page for whoever that is.
     ///
     /// # Errors
     /// When he is a stranger, it is not for him, or memoryd does not answer.
-    pub(crate) async fn view(self: &Rc<Self>, ask: &ViewRequest) -> Result<(QueryResult, Sealed), Refusal> {
-        let principal = self.who(ask.channel, &ask.sender)?;
+    pub(crate) async fn view(&self, ask: &ViewRequest) -> Result<(QueryResult, Sealed), Refusal> {
+        let principal = self.people.who(ask.channel, &ask.sender)?;
         let is_owner = match principal.standing {
             Standing::Owner => true,
             Standing::Guest => false,
@@ -40,7 +38,7 @@ impl Policy {
             ViewSubject::Audit => PageQuery::Audit(page(principal.name)),
         };
         let (looked, [page]) =
-            self.memory.query_page(TraceId::NONE, wanted, []).await.map_err(RpcError::into_refusal)?;
+            self.base.memory.query_page(TraceId::NONE, wanted, []).await.map_err(RpcError::into_refusal)?;
         Ok((looked, page))
     }
 

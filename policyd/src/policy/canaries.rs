@@ -10,15 +10,16 @@ use metnos_proto::msg::policyd::{Acted, Answer, PolicyCanary};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
-use crate::approvals::answers::Way;
+use crate::approvals::Way;
 use crate::approvals::cards::not_durable;
-use crate::calls::act::Call;
+use crate::calls::call::Call;
 use crate::calls::outcome::end_of;
 use crate::calls::turns::Turn;
 use crate::executors::switches::STOPPED;
 use crate::people::principal::Principal;
-use crate::policy::{Policy, head};
+use crate::policy::Policy;
 use crate::refusals::memory_gone;
+use crate::text::head;
 
 /// The most bytes of what a canary has met.
 const MAX_DETAIL: usize = 400;
@@ -71,13 +72,13 @@ impl Policy {
     async fn of_panic(self: &Rc<Self>, principal: &Principal) -> Option<PolicyCanary> {
         let look = Value::from_iter([("path", NOWHERE)]);
         let quiet = async {
-            while self.stopped().is_none() && self.reserved.get() > 0 {
-                self.idle.notified().await;
+            while self.executors.stopped().is_none() && self.calls.running.reserved.get() > 0 {
+                self.calls.running.idle.notified().await;
             }
         };
         // From the look at what runs to the switch nothing comes between: it is thrown before anything is awaited.
         tokio::time::timeout(QUIET_WITHIN, quiet).await.ok()?;
-        match self.stopped() {
+        match self.executors.stopped() {
             None => {}
             Some(true) => return None,
             Some(false) => {
@@ -85,12 +86,12 @@ impl Policy {
                 return Some(met("panic", "fs_read while everything is stopped", acted, |rule| rule == STOPPED));
             }
         }
-        let thrown = self.try_stop(principal).await;
+        let thrown = self.executors.try_stop(principal).await;
         let acted = self.fly(principal, false, "fs_read", &look).await;
         let attempt = "fs_read while everything is stopped, and after resume";
         let mut canary = met("panic", attempt, acted, |rule| rule == STOPPED);
-        let ended = self.end_try().await;
-        match (&ended, self.stopped()) {
+        let ended = self.executors.end_try().await;
+        match (&ended, self.executors.stopped()) {
             // The owner has stopped everything meanwhile: so it stays.
             (Ok(false), Some(_)) => return Some(canary),
             // He has resumed meanwhile, so that nothing was tried.
@@ -104,7 +105,7 @@ impl Policy {
         };
         if let Err(refusal) = thrown.and(ended.map(|_| ())) {
             fails(refusal.why);
-        } else if let (Ok(Acted::Denied(refusal)) | Err(refusal), None) = (after, self.stopped()) {
+        } else if let (Ok(Acted::Denied(refusal)) | Err(refusal), None) = (after, self.executors.stopped()) {
             fails(format!("after resume it is still denied: {}", refusal.why));
         }
         Some(canary)
@@ -112,7 +113,8 @@ impl Policy {
 
     /// After something untrusted was read, an effect that nobody foresaw asks.
     fn of_labels(&self, acted: Result<Acted, Refusal>, card: Option<&(String, String)>) -> PolicyCanary {
-        let rule = card.and_then(|(id, _)| self.cards.borrow().get(id)?.acts.first().map(|act| act.rule.clone()));
+        let rule = card
+            .and_then(|(id, _)| self.approvals.cards.all.borrow().get(id)?.acts.first().map(|act| act.rule.clone()));
         let asked = rule.as_deref() == Some("intent.none");
         let mut canary =
             met("labels", "fs_write after untrusted data was read", acted, |rule| rule == "approval.waiting" && asked);
@@ -142,8 +144,8 @@ impl Policy {
 
     /// The newest card that waits and is about this path: its name and digest.
     fn card_about(&self, path: &str) -> Option<(String, String)> {
-        let now = self.clock.wall_ms();
-        let cards = self.cards.borrow();
+        let now = self.base.clock.wall_ms();
+        let cards = self.approvals.cards.all.borrow();
         let about = |card: &&crate::approvals::Card| {
             card.is_open(now)
                 && card
@@ -166,20 +168,20 @@ impl Policy {
         executor: &str,
         arguments: &Value,
     ) -> Result<Acted, Refusal> {
-        let (turn, trace, now) = (TurnId::new(), TraceId::new(), self.clock.monotonic_ms());
-        let mut opened = Turn::new(trace, principal.clone(), self.world(principal), "", now);
+        let (turn, trace, now) = (TurnId::new(), TraceId::new(), self.base.clock.monotonic_ms());
+        let mut opened = Turn::new(trace, principal.clone(), self.people.world(principal), "", now);
         if tainted {
             opened.flow.read(Label { integrity: Integrity::Untrusted, readers: Readers::Public }, true);
         }
         opened.begin_direct();
         let arguments =
             Sealed::new(arguments.to_string().as_bytes()).map_err(|error| not_durable(&error.to_string()))?;
-        if let Some(evicted) = self.turns.borrow_mut().open(turn, opened, now)? {
+        if let Some(evicted) = self.calls.turns.borrow_mut().open(turn, opened, now)? {
             self.forget(evicted);
         }
         let begun = DirectTurn { turn, trace, principal: principal.name.clone(), executor: executor.to_owned() };
-        if let Err(error) = self.memory.direct_turn(trace, begun, []).await {
-            self.turns.borrow_mut().end(turn);
+        if let Err(error) = self.base.memory.direct_turn(trace, begun, []).await {
+            self.calls.turns.borrow_mut().end(turn);
             return Err(memory_gone(&error));
         }
         let call = Call {
@@ -194,10 +196,10 @@ impl Policy {
             counts: false,
         };
         let acted = self.mediate(call).await;
-        self.turns.borrow_mut().end(turn);
+        self.calls.turns.borrow_mut().end(turn);
         self.forget(turn);
         let done = DirectTurnDone { turn, end: end_of(&acted) };
-        if let Err(error) = self.memory.direct_turn_done(trace, done, []).await {
+        if let Err(error) = self.base.memory.direct_turn_done(trace, done, []).await {
             tracing::error!(%error, %turn, "the end of a canary's turn could not be recorded");
         }
         acted

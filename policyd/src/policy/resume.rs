@@ -9,8 +9,8 @@ use metnos_proto::msg::common::{Channel, Integrity, Label, Outcome, Readers, Ref
 use metnos_proto::msg::policyd::{Acted, Answered, Ran, SettledAct};
 
 use crate::approvals::Card;
-use crate::calls::direct::By;
 use crate::policy::Policy;
+use crate::policy::direct::By;
 
 /// The channel and the sender of a principal's name.
 fn channel_of(principal: &str) -> Option<(Channel, &str)> {
@@ -23,7 +23,7 @@ fn channel_of(principal: &str) -> Option<(Channel, &str)> {
 impl Policy {
     /// What became of each act of a card, and where its result is.
     pub(crate) fn settled_acts(&self, card: &Card, answered: &Answered) -> Vec<SettledAct> {
-        let turns = self.turns.borrow();
+        let turns = self.calls.turns.borrow();
         let turn = turns.get(card.turn);
         // What was begun on an earlier answer is not told again.
         let told = answered.runs.len() + card.begun;
@@ -50,15 +50,15 @@ impl Policy {
 
     /// The turn that had asked goes on now: if it is gone here, it is opened anew, as one that has read everything.
     pub(crate) fn open_anew(self: &Rc<Self>, card: &Card) {
-        if self.turns.borrow().get(card.turn).is_some() || card.trace == TraceId::NONE {
+        if self.calls.turns.borrow().get(card.turn).is_some() || card.trace == TraceId::NONE {
             return;
         }
         let Some((channel, sender)) = channel_of(&card.principal) else { return };
-        match self.who(channel, sender) {
+        match self.people.who(channel, sender) {
             Ok(principal) if principal.standing != Standing::Stranger => {
-                let (world, now) = (self.world(&principal), self.clock.monotonic_ms());
+                let (world, now) = (self.people.world(&principal), self.base.clock.monotonic_ms());
                 let anew = crate::calls::turns::Turn::anew(card.trace, principal, world, now);
-                match self.turns.borrow_mut().open(card.turn, anew, now) {
+                match self.calls.turns.borrow_mut().open(card.turn, anew, now) {
                     Ok(Some(evicted)) => self.forget(evicted),
                     Ok(None) => {}
                     Err(no) => tracing::warn!(%no, "a turn whose card was answered cannot go on"),
@@ -71,7 +71,7 @@ impl Policy {
     /// What a guest has asked for and the owner has allowed is a guest's all the same: it is he who sees what comes of it.
     pub(crate) fn as_asked(&self, by: &By, flow: &mut Context) {
         let By::Card(card) = by else { return };
-        if self.cards.borrow().get(card).is_some_and(Card::is_a_guests) {
+        if self.approvals.cards.all.borrow().get(card).is_some_and(Card::is_a_guests) {
             flow.who = Who::Guest;
         }
     }
@@ -80,8 +80,8 @@ impl Policy {
     pub(crate) fn hand_to_asker(&self, from: TurnId, card: Option<&str>, acted: &Result<Acted, Refusal>) {
         let (Ok(Acted::Ran(Ran { handle, .. })), Some(card)) = (acted, card) else { return };
         let handle = *handle;
-        let Some(to) = self.cards.borrow().get(card).map(|card| card.turn) else { return };
-        let mut turns = self.turns.borrow_mut();
+        let Some(to) = self.approvals.cards.all.borrow().get(card).map(|card| card.turn) else { return };
+        let mut turns = self.calls.turns.borrow_mut();
         if turns.get(to).is_none() {
             return;
         }
@@ -93,7 +93,7 @@ impl Policy {
 
     /// A turn is over by its planner's word: an answer to a card of it opens it no more.
     pub(crate) fn stays_over(&self, turn: TurnId) {
-        for card in self.cards.borrow_mut().values_mut().filter(|card| card.turn == turn) {
+        for card in self.approvals.cards.all.borrow_mut().values_mut().filter(|card| card.turn == turn) {
             card.trace = TraceId::NONE;
         }
     }

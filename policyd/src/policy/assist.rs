@@ -2,8 +2,6 @@
 //! asked after the decision is on the disk and before the call runs: the arguments go from sandboxd to mind, the reply from
 //! mind to sandboxd, and neither is read here. It is funded as the turn's own thoughts are, and stands in the ledger.
 
-use std::rc::Rc;
-
 use metnos_proto::edge::RpcError;
 use metnos_proto::executor::Thinking;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
@@ -39,7 +37,7 @@ impl Policy {
     /// # Errors
     /// Why there is none, or why the call may not run any more: nothing has run.
     pub(crate) async fn thought_about(
-        self: &Rc<Self>,
+        &self,
         signed: &Signed,
         thinking: &Thinking,
         run: &Run,
@@ -49,14 +47,15 @@ impl Policy {
         let internal = |why: String| no(Refusal::new(RefusalCode::Internal, "policyd.internal", why));
         let copy = arguments.share().map_err(|error| internal(error.to_string()))?;
         let fill = Fill { turn: run.turn, id: run.id.clone(), digests: signed.digests.clone() };
-        let (_, [filled]) = self.ask_sandbox(self.sandbox.fill(run.trace, fill, [copy])).await.map_err(nothing_ran)?;
-        self.holds_no_secret(&filled).map_err(no)?;
+        let (_, [filled]) =
+            self.base.ask_sandbox(self.base.sandbox.fill(run.trace, fill, [copy])).await.map_err(nothing_ran)?;
+        self.secrets.holds_no_secret(&filled).map_err(no)?;
         let want = may_take(filled.len(), thinking);
-        let principal = self.turns.borrow().get(run.turn).map(|turn| turn.principal.name.clone());
+        let principal = self.calls.turns.borrow().get(run.turn).map(|turn| turn.principal.name.clone());
         let principal = principal.ok_or_else(|| no(turns::unknown(run.turn)))?;
-        let word = self.reserve_thinking((run.turn, run.trace), &principal, want, true).await.map_err(no)?;
+        let word = self.thinking.reserve_thinking((run.turn, run.trace), &principal, want, true).await.map_err(no)?;
         let thought = self.thought_within(word, thinking, run, filled).await;
-        if let Some(fund) = self.house().funds.borrow_mut().0.get_mut(&run.turn) {
+        if let Some(fund) = self.thinking.funds.borrow_mut().0.get_mut(&run.turn) {
             fund.held = fund.held.saturating_sub(want);
         }
         let thought = thought?;
@@ -66,14 +65,14 @@ impl Policy {
     }
 
     async fn thought_within(
-        self: &Rc<Self>,
+        &self,
         word: Fund,
         thinking: &Thinking,
         run: &Run,
         filled: Sealed,
     ) -> Result<Sealed, RpcError> {
-        let (_, []) = self.mind.fund(run.trace, word, []).await.map_err(nothing_ran)?;
-        let number = self.house().funds.borrow_mut().0.get_mut(&run.turn).map(|fund| fund.assist(&run.id.name));
+        let (_, []) = self.base.mind.fund(run.trace, word, []).await.map_err(nothing_ran)?;
+        let number = self.thinking.funds.borrow_mut().0.get_mut(&run.turn).map(|fund| fund.assist(&run.id.name));
         let Some(thought) = number.ok_or_else(|| RpcError::Refused(turns::unknown(run.turn)))? else {
             let why = "executors have had as much thought about in this turn as in any".to_owned();
             return Err(RpcError::Refused(Refusal::new(RefusalCode::Busy, "quota.thinking", why).remedy("ask anew")));
@@ -85,9 +84,9 @@ impl Policy {
             instruction: thinking.instruction.clone(),
             max_tokens: thinking.max_tokens,
         };
-        let (came, [reply, sent]) = self.mind.assist(run.trace, ask, [filled]).await.map_err(nothing_ran)?;
+        let (came, [reply, sent]) = self.base.mind.assist(run.trace, ask, [filled]).await.map_err(nothing_ran)?;
         let asked = ModelAsked { turn: run.turn, thought, model: came.model };
-        if let Err(error) = self.memory.model_asked(run.trace, asked, [sent]).await {
+        if let Err(error) = self.base.memory.model_asked(run.trace, asked, [sent]).await {
             // The call has its decision and its cost on the disk; what it was asked is told by its digest there.
             tracing::warn!(%error, "what a model was sent for an executor is not kept");
         }
@@ -95,13 +94,14 @@ impl Policy {
     }
 
     fn may_still_run(&self, signed: &Signed, run: &Run) -> Result<(), Refusal> {
-        if self.turns.borrow().get(run.turn).is_none() {
+        if self.calls.turns.borrow().get(run.turn).is_none() {
             return Err(turns::unknown(run.turn));
         }
-        if let Some(off) = self.switched_off(&run.id.name) {
+        if let Some(off) = self.executors.switched_off(&run.id.name) {
             return Err(off.refusal());
         }
-        let same = self.registry.borrow().callable(&run.id.name).is_some_and(|now| now.digests == signed.digests);
+        let same =
+            self.executors.registry.borrow().callable(&run.id.name).is_some_and(|now| now.digests == signed.digests);
         if !same {
             let why = format!("{} was set aside in this very moment", run.id);
             return Err(decision::Verdict::deny(decision::QUARANTINED, why).refusal());
