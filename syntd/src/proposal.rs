@@ -1,5 +1,5 @@
 //! What the ager has seen, as a proposal that the owner could answer. Pure: one text of the ager's always becomes the same
-//! proposal, so that policyd knows one that comes again.
+//! proposal, so that policyd recognises one that comes again.
 
 use metnos_proto::msg::memoryd::AgerProposal;
 use metnos_proto::msg::vaglio::Propose;
@@ -10,7 +10,7 @@ pub const MAX_TITLE: usize = 160;
 pub const MAX_EFFECT: usize = 1024;
 /// What is lost by waiting, in thousandths: something, since the ager comes on what recurs; never enough to disturb.
 const URGENCY_MILLI: u16 = 500;
-/// How sure the ager is, in thousandths: it has counted what happened, and knows nothing of why.
+/// How sure the ager is, in thousandths: it has counted what happened, and not why.
 const CONFIDENCE_MILLI: u16 = 900;
 
 /// The proposal that follows from what the ager has seen; `None` for a kind that is not known here.
@@ -68,7 +68,7 @@ pub fn of(seen: &AgerProposal) -> Option<Propose> {
         title: cut(title, MAX_TITLE),
         effect: cut(effect, MAX_EFFECT),
         touches: Vec::new(),
-        // Whatever is proposed here leaves what there is as it is, or can be taken back.
+        // Whatever is proposed here changes nothing that exists, or can be undone.
         reversible: true,
         urgency_milli: URGENCY_MILLI,
         confidence_milli: CONFIDENCE_MILLI,

@@ -20,12 +20,12 @@ pub const MOST_AT_ONCE: usize = 200;
 /// How long after policyd has refused to receive proposals they are brought again.
 pub const AGAIN_AFTER: Duration = Duration::from_secs(3_600);
 
-/// The need for growth, as last heard.
+/// The need for growth, as last received.
 #[derive(Debug, Default)]
 pub struct Watch {
     quota: RefCell<Option<GrowthLeft>>,
     gaps: RefCell<Vec<Gap>>,
-    /// The last of the ager's proposals that policyd has heard of: its line and its name.
+    /// The last of the ager's proposals that policyd has received: its line and its name.
     carried: RefCell<(u64, String)>,
     /// The way to drafts, held open for as long as the daemon lives.
     mind: RefCell<Option<Rc<Client<SyntdMind>>>>,
@@ -47,7 +47,7 @@ impl Watch {
         watch
     }
 
-    /// How much growth is allowed; `None` when policyd was not heard.
+    /// How much growth is allowed; `None` when policyd has not answered.
     #[must_use]
     pub fn quota(&self) -> Option<GrowthLeft> {
         self.quota.borrow().clone()
@@ -73,7 +73,7 @@ impl Watch {
                 if let Some(left) = &left {
                     tracing::info!(births_today = left.births_today, active = left.active, "growth allowed");
                 }
-                // Not heard means none is allowed.
+                // No answer means none is allowed.
                 *self.quota.borrow_mut() = left;
             }
             if generations.changed().await.is_err() {
@@ -103,8 +103,8 @@ impl Watch {
 
 impl Watch {
     /// Carries what the ager proposes to policyd: when both can be reached, when the ager has come, and again after a
-    /// while when policyd would not receive it. A policyd or memoryd that was restarted is told everything again: the
-    /// one knows what it knows, and the other may have forgotten what it derived.
+    /// while when policyd would not receive it. A policyd or memoryd that was restarted gets everything again: the one
+    /// recognises what it knows, and the other may have lost what it derived.
     async fn follow_ager(self: Rc<Self>, memoryd: Rc<Client<SyntdMemoryd>>, policyd: Rc<Client<SyntdPolicyd>>) {
         let Some(mut notes) = memoryd.take_notes() else { return };
         let (mut memoryds, mut policyds) = (memoryd.generations(), policyd.generations());
@@ -338,7 +338,7 @@ mod tests {
             notes.send(syntd_memoryd::Note::AgerProposed(AgerProposed {})).await.unwrap();
             until(|| peer.heard.borrow().len() == 4).await;
 
-            // A policyd that will not receive it is told later; the clock of this test goes on by itself.
+            // A policyd that will not receive it gets it later; the clock of this test goes on by itself.
             peer.deaf.set(true);
             peer.ager_sees(13, "e");
             notes.send(syntd_memoryd::Note::AgerProposed(AgerProposed {})).await.unwrap();

@@ -108,7 +108,7 @@ pub fn find(text: &str) -> Vec<Secret> {
     with_addresses(found, text)
 }
 
-/// These, and what lets somebody in by an address: `https://ada:…@host/?token=…`. What overlaps is one.
+/// These, and credentials in an address: `https://ada:…@host/?token=…`. What overlaps is one.
 fn with_addresses(mut found: Vec<Secret>, text: &str) -> Vec<Secret> {
     found.extend(masks::spans(text).into_iter().map(|(from, to)| Secret { kind: "address key", from, to }));
     found.sort_by_key(|secret| secret.from);

@@ -289,7 +289,7 @@ impl Standing {
 }
 
 /// Whether a planner is shown it in this turn although it is out of sight: so that it can be found to be of use. The same for
-/// a turn, whoever asks and whenever.
+/// a turn, for every asker and at any time.
 #[must_use]
 pub fn explored(turn: TurnId, id: &ExecutorId) -> bool {
     let Blake3([a, b, c, d, e, f, g, h, ..]) = Blake3::of(format!("{turn} {id}").as_bytes());

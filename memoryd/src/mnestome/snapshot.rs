@@ -119,7 +119,7 @@ fn dump(db: &Connection) -> Result<String> {
 /// # Errors
 /// When it is no such database.
 pub fn digest_of(path: &Path) -> Result<String> {
-    // A file that nobody writes any more: read as it lies there, with no lock and no log beside it, which the filter of
+    // A file that is not written any more: read as it lies there, with no lock and no log beside it, which the filter of
     // the daemon would not allow to be made.
     let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -6,7 +6,7 @@
 use crate::chronicle::time::{DAY_MS, Day};
 use metnos_rank::words::words;
 
-/// How long after an event it may still be what somebody tells of it, in days.
+/// How long after an event a turn may still be about it, in days.
 const TOLD_AFTER_DAYS: u32 = 7;
 /// What a day after the one that is named is worth beside it.
 const TOLD_AFTER: f64 = 0.5;

@@ -1,8 +1,8 @@
 //! A measurement of recall and ranking on given dialogues, in memory only: the same code on a store of its own.
 //!
 //! It exists only in an instance in which nothing has been lived yet ([`crate::memory`] refuses
-//! it otherwise), so that no dialogue of somebody else's is ever mixed into a memory, and
-//! nobody waits for a measurement.
+//! it otherwise), so that no foreign dialogue is ever mixed into a memory, and
+//! no person waits for a measurement.
 
 mod steps;
 mod turns;

@@ -13,7 +13,7 @@ use crate::recall;
 use crate::recall::store::{Store, Turn};
 use crate::recall::when;
 
-/// Whose memory it is: there is nobody else in it.
+/// The only peer in it.
 const PEER: &str = "rehearsal";
 
 /// A turn as it stands in the file; what else a line holds is not read.

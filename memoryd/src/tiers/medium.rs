@@ -296,7 +296,7 @@ impl Medium {
             .during(READING)
     }
 
-    /// With the first event of a day, what has become too old is summed up, whoever's it is.
+    /// With the first event of a day, what has become too old is summed up, for every peer.
     fn a_day_begins(&mut self, ts_ms: u64) -> Result<()> {
         let day = Day::of(ts_ms);
         if day <= self.day {

@@ -266,7 +266,7 @@ struct Refinement {
     strengths: Vec<f64>,
     /// The weights that lead from a part to the rest of its community.
     outward: Vec<f64>,
-    /// Of each node, whether it is still alone in its part and nobody has joined it.
+    /// Of each node, whether it is still alone in its part and no other has joined it.
     alone: Vec<bool>,
 }
 

@@ -392,7 +392,7 @@ impl Plan {
         Ok(Self { spec, hash })
     }
 
-    /// The same with `change` made to its fields, and nobody looks whether such a sandbox may be: for the tests that take
+    /// The same with `change` made to its fields, without a check whether such a sandbox may be: for the tests that take
     /// layers away.
     #[cfg(feature = "attack")]
     #[must_use]

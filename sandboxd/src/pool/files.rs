@@ -236,7 +236,7 @@ impl Folder {
         }
         make(&self.fd, &id.name)?;
         let folder = beneath(&self.fd, &id.name, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        // What an interrupted one has left is no version, and nobody else writes under this name.
+        // What an interrupted one has left is no version, and no other process writes under this name.
         let aside = format!(".{}.new", id.version);
         make(&folder, &aside)?;
         let fresh = Version { fd: beneath(&folder, &aside, OFlags::RDONLY | OFlags::DIRECTORY)? };

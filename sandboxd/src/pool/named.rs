@@ -239,7 +239,7 @@ mod tests {
             assert_eq!(look(json!({"path": path})), Err("sandbox.hard_link".into()), "{path}");
             assert_eq!(look(json!({"path": "notes/own.md", "more": ["a", path]})), Err("sandbox.hard_link".into()));
         }
-        // A link is followed by nobody, and what is only mentioned is no access.
+        // No link is followed, and what is only mentioned is no access.
         for path in ["notes/own.md", "notes", "", "none", "notes/soft.md", "../key", "/etc/passwd"] {
             assert_eq!(look(json!({"path": path, "text": "notes/hard.md"})), Ok(()), "{path}");
         }

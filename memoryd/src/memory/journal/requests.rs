@@ -236,10 +236,10 @@ impl Journal {
         self.stage_in(asker, word.turn, facts, facts.root(), (EventType::Thought, Trust::System, payload))
     }
 
-    /// Who has opened a turn. It is asked here and not of the planner, so that nobody receives an answer of somebody else.
+    /// Who has opened a turn. It is asked here and not of the planner, so that no person receives another's answer.
     ///
     /// # Errors
-    /// When nobody said anything in it.
+    /// When it is the owner's direct call.
     pub(in crate::memory) fn whose_turn(turn: TurnId, facts: TurnFacts) -> Answer<TurnOwner> {
         if facts.direct {
             return Err(unknown_turn(turn));

@@ -64,7 +64,7 @@ impl Memory {
     /// Who has opened this turn, which another door has received?
     ///
     /// # Errors
-    /// When there is no such turn, or nobody said anything in it.
+    /// When there is no such turn, or it is the owner's direct call.
     pub fn whose_turn(&mut self, ask: &WhoseTurn) -> Answer<TurnOwner> {
         let facts = self.turn(ask.turn)?;
         Journal::whose_turn(ask.turn, facts)

@@ -352,7 +352,7 @@ impl ctl_memoryd::ServeBlocking for Daemon {
         self.heard(format!("look {ask:?}"));
         let found = match ask {
             Query::Lines(_) | Query::Search(_) => self.lines().tail,
-            Query::Mnests(_) => self.lines().mnests.trim_matches(&['[', ']']).replace('\n', ""),
+            Query::Mnests(_) => self.lines().mnests.trim_matches(['[', ']']).replace('\n', ""),
             Query::Fitness => FITNESS.to_owned(),
             Query::Ledger => LEDGER.to_owned(),
             Query::Proof(_) | Query::Secrets(_) | Query::Proposals | Query::Snapshots => String::new(),
