@@ -58,7 +58,6 @@ const FULL_PAUSE: Duration = Duration::from_millis(200);
 pub struct Http {
     door: Rc<Door>,
     names: HostNames,
-    per_minute: u32,
     callers: RefCell<HashMap<String, Rc<Caller>>>,
     records: RefCell<Records>,
     /// Bytes of events kept.
@@ -66,13 +65,33 @@ pub struct Http {
     connections: Rc<Cell<usize>>,
     /// Connections that have not shown yet who they are, oldest first.
     unheard: Rc<RefCell<VecDeque<Rc<Notify>>>>,
+    rates: Rates,
+    numbers: Numbers,
+}
+
+/// How often clients are served.
+struct Rates {
+    /// Each that is known, in a minute.
+    per_minute: u32,
     unknown: Bucket,
     pairings: rate::Sources,
     /// Webhooks whose signature is wrong.
     hooks_wrong: Bucket,
-    /// Answers by status, and connections that were turned away.
+}
+
+/// What was done so far.
+#[derive(Default)]
+struct Numbers {
+    /// Answers by status.
     answered: RefCell<BTreeMap<u16, u64>>,
+    /// Connections that were turned away.
     turned_away: Cell<u64>,
+}
+
+impl Numbers {
+    fn count_turned_away(&self) {
+        self.turned_away.set(self.turned_away.get() + 1);
+    }
 }
 
 /// Turns by name, and in the order in which they were opened.
@@ -117,17 +136,18 @@ impl Http {
         let http = Rc::new(Self {
             door: Rc::clone(door),
             names: HostNames::new(port),
-            per_minute,
             callers: RefCell::default(),
             records: RefCell::default(),
             kept: Rc::default(),
             connections: Rc::default(),
             unheard: Rc::default(),
-            unknown: Bucket::new(UNKNOWN_PER_MINUTE),
-            pairings: rate::Sources::new(PAIRINGS_PER_MINUTE, PAIRINGS_IN_ALL),
-            hooks_wrong: Bucket::new(WRONG_PER_MINUTE),
-            answered: RefCell::default(),
-            turned_away: Cell::new(0),
+            rates: Rates {
+                per_minute,
+                unknown: Bucket::new(UNKNOWN_PER_MINUTE),
+                pairings: rate::Sources::new(PAIRINGS_PER_MINUTE, PAIRINGS_IN_ALL),
+                hooks_wrong: Bucket::new(WRONG_PER_MINUTE),
+            },
+            numbers: Numbers::default(),
         });
         let heirs = Rc::downgrade(&http);
         door.adopts(Channel::Http, Box::new(move |turn, speaker| heirs.upgrade()?.adopt(turn, &speaker.sender)));
@@ -153,7 +173,7 @@ impl Http {
             match listener.accept().await {
                 Ok((stream, from)) => {
                     if self.connections.get() >= MAX_CONNECTIONS {
-                        self.turned_away.set(self.turned_away.get() + 1);
+                        self.numbers.count_turned_away();
                         continue;
                     }
                     tokio::task::spawn_local(Rc::clone(&self).connection_from(TokioIo::new(stream), Some(from.ip())));
@@ -198,7 +218,7 @@ impl Http {
             ended = connection => if let Err(error) = ended {
                 tracing::debug!(%error, "a connection ended early");
             },
-            () = cut.notified() => self.turned_away.set(self.turned_away.get() + 1),
+            () = cut.notified() => self.numbers.count_turned_away(),
         }
     }
 
@@ -219,7 +239,7 @@ impl Http {
             digest: digest.to_owned(),
             principal: principal.to_owned(),
             voice: SpeakerSession::new(speaker, self.door.number(), nobody),
-            bucket: Bucket::new(self.per_minute),
+            bucket: Bucket::new(self.rates.per_minute),
             most_streams: Cell::new(0),
             streams: Rc::default(),
             gone: RefCell::new(watch::Sender::new(false)),

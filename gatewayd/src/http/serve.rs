@@ -56,7 +56,7 @@ pub async fn serve(http: Rc<Http>, mut request: Request<Incoming>, unheard: Rc<U
             refused(&problem.said_in(lang), lang, head.uri.path())
         }
     };
-    *http.answered.borrow_mut().entry(response.status().as_u16()).or_default() += 1;
+    *http.numbers.answered.borrow_mut().entry(response.status().as_u16()).or_default() += 1;
     let headers = response.headers_mut();
     // There is no page among the answers: nothing in one may be executed, embedded, kept or read by another site.
     for (name, value) in [
@@ -209,7 +209,7 @@ async fn known(http: &Http, head: &Parts, from_page: bool) -> Result<(Rc<Caller>
     let known = http.callers.borrow().get(&digest).cloned();
     match &known {
         Some(caller) => caller.bucket.take().map_err(|again| Problem::too_often("http.rate", again))?,
-        None => http.unknown.take().map_err(|again| Problem::too_often("http.unknown", again))?,
+        None => http.rates.unknown.take().map_err(|again| Problem::too_often("http.unknown", again))?,
     }
     let speaks = spoken(&head.headers);
     let who = http.door.identify(&Speaker { lang: speaks, ..speaker(&digest) }).await?;
@@ -240,7 +240,7 @@ async fn pair(http: &Rc<Http>, (from_page, source): (bool, Source), Pair { code,
         let why = "a cookie is given to a page of this door only";
         return Err(Problem::new(StatusCode::FORBIDDEN, "http.csrf", why));
     }
-    http.pairings.take(source).map_err(|again| Problem::too_often("http.pairing", again))?;
+    http.rates.pairings.take(source).map_err(|again| Problem::too_often("http.pairing", again))?;
     let mut random = [0; 32];
     getrandom::fill(&mut random)
         .map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "http.random", error.to_string()))?;

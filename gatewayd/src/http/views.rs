@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
 use metnos_proto::msg::people::{MAX_PAGE, ViewRequest, ViewSubject};
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 
 use super::{Caller, Http};
 use crate::hooks::signed::{Claim, is_good};
@@ -55,12 +55,12 @@ pub fn page(query: Option<&str>) -> Result<PageRequest, Problem> {
     Ok(PageRequest { cursor: wanted.0.unwrap_or(0), limit })
 }
 
-async fn look(
+async fn look<T: DeserializeOwned>(
     http: &Http,
     caller: &Caller,
     at: ViewSubject,
     wanted: PageRequest,
-) -> Result<(Vec<Value>, Option<u64>), Problem> {
+) -> Result<(Vec<T>, Option<u64>), Problem> {
     let (channel, sender) = (caller.voice.speaker.channel, caller.digest.clone());
     let ask = ViewRequest { channel, sender, at, from: wanted.cursor, lines: wanted.limit };
     let (lines, next) = http.door.look(ask).await?;
@@ -70,29 +70,25 @@ async fn look(
 /// What can be called.
 pub(super) async fn executors(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<ExecutorsPage, Problem> {
     let (executors, next) = look(http, caller, ViewSubject::Executors, wanted).await?;
-    Ok(ExecutorsPage { executors: objects(executors), next })
+    Ok(ExecutorsPage { executors, next })
 }
 
 /// The graph of use.
 pub(super) async fn mnests(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<MnestsPage, Problem> {
     let (mnests, next) = look(http, caller, ViewSubject::Mnests, wanted).await?;
-    Ok(MnestsPage { mnests: objects(mnests), next })
+    Ok(MnestsPage { mnests, next })
 }
 
 /// What happened.
 pub(super) async fn audit(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<AuditPage, Problem> {
     let (lines, next) = look(http, caller, ViewSubject::Audit, wanted).await?;
-    Ok(AuditPage { lines: objects(lines), next })
+    Ok(AuditPage { lines, next })
 }
 
 /// What is to happen: there is no scheduler, and it says so.
 pub(super) fn schedules() -> SchedulesPage {
     let note = "this Metnos has no scheduler of its own: `metnosctl timer` has the machine's fire what was set up";
     SchedulesPage { schedules: Vec::new(), next: None, note }
-}
-
-fn objects(lines: Vec<Value>) -> Vec<serde_json::Map<String, Value>> {
-    lines.into_iter().filter_map(|line| if let Value::Object(line) = line { Some(line) } else { None }).collect()
 }
 
 /// A webhook: anyone who holds its secret has what was set up done. An unknown hook and a wrong signature look the same.
@@ -116,7 +112,7 @@ pub(super) async fn hook(
     let secret = hooks.secret(name);
     let good = is_good(secret.as_ref().map_or(&[0; 32], |secret| secret.bytes()), claim, &data, now);
     if secret.is_none() || !good {
-        http.hooks_wrong.take().map_err(|again| Problem::too_often("hook.rate", again))?;
+        http.rates.hooks_wrong.take().map_err(|again| Problem::too_often("hook.rate", again))?;
         let why = "no hook of this name knows this signature, or its time is not now";
         return Err(Problem::new(StatusCode::UNAUTHORIZED, "hook.signature", why)
             .remedy("sign as Standard Webhooks has it, with the secret that `metnosctl hook add` has shown"));

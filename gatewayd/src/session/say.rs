@@ -15,7 +15,7 @@ use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, Pro
 use metnos_proto::payload::Sealed;
 use metnos_proto::request;
 use metnos_reflex::answer::speech;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use super::relay::Relay;
@@ -186,7 +186,7 @@ impl Door {
     ///
     /// # Errors
     /// When it is not for him, or a peer that is needed does not answer.
-    pub async fn look(&self, ask: ViewRequest) -> Result<(Vec<Value>, u64), Refusal> {
+    pub async fn look<T: DeserializeOwned>(&self, ask: ViewRequest) -> Result<(Vec<T>, u64), Refusal> {
         let asked = self.peers.policyd.view(TraceId::NONE, ask, []).await;
         let (looked, [page]) = asked.map_err(RpcError::into_refusal)?;
         let internal = |why: String| Refusal::new(RefusalCode::Internal, "door.look", why);

@@ -371,7 +371,10 @@ impl Reader {
             (Kind::Text, BlockDelta::TextDelta { text }) => gather.text(&text),
             (Kind::Call, BlockDelta::InputJsonDelta { partial_json }) => gather.arguments(index, &partial_json),
             (Kind::Answer, BlockDelta::InputJsonDelta { partial_json }) => gather.text(&partial_json),
-            (Kind::Text | Kind::Call | Kind::Answer | Kind::Other, _) => Ok(()),
+            (
+                Kind::Text | Kind::Call | Kind::Answer | Kind::Other,
+                BlockDelta::TextDelta { .. } | BlockDelta::InputJsonDelta { .. } | BlockDelta::Other,
+            ) => Ok(()),
         }
     }
 }

@@ -45,9 +45,9 @@ pub fn metrics(http: &Http) -> String {
         }
     };
     counter("door_turns_opened", "Turns since the door was started.", &[(String::new(), report.turns_total)]);
-    let away = [(String::new(), http.turned_away.get())];
+    let away = [(String::new(), http.numbers.turned_away.get())];
     counter("http_turned_away", "Connections that were closed unheard.", &away);
-    let answered = http.answered.borrow();
+    let answered = http.numbers.answered.borrow();
     let by_status: Vec<_> =
         answered.iter().map(|(status, count)| (format!("{{status=\"{status}\"}}"), *count)).collect();
     counter("http_answers", "Answers by status.", &by_status);

@@ -8,6 +8,9 @@ pub mod openapi;
 pub mod problem;
 
 use metnos_proto::doc::card::CardView;
+use metnos_proto::doc::chronicle::EventOutline;
+use metnos_proto::doc::executor::ExecutorSeen;
+use metnos_proto::doc::mnestome::Mnest;
 use metnos_proto::msg::common;
 use metnos_proto::msg::planner::CallState;
 use metnos_texts::card;
@@ -29,7 +32,7 @@ pub const ANSWERS: &str = "once, turn or no: what lasts longer is said at the ma
 pub const WORDS: &str = "what you say, as a text";
 
 /// A code is shown.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
     /// As `K7-DELTA-19`.
@@ -38,6 +41,12 @@ pub struct Pair {
     /// Give a cookie in the place of a token: pages of the door only.
     #[serde(default)]
     pub cookie: bool,
+}
+
+impl std::fmt::Debug for Pair {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pair").field("cookie", &self.cookie).finish_non_exhaustive()
+    }
 }
 
 impl RequestDocument for Pair {
@@ -247,7 +256,7 @@ impl From<common::Lang> for Lang {
 }
 
 /// A client is known from now on.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct Paired {
     /// As the chronicle names this client.
     pub principal: String,
@@ -256,6 +265,13 @@ pub struct Paired {
     /// To be shown as `Authorization: Bearer` from now on. It is kept nowhere else. A cookie stands in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
+}
+
+impl std::fmt::Debug for Paired {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Paired");
+        shown.field("principal", &self.principal).field("standing", &self.standing).finish_non_exhaustive()
+    }
 }
 
 /// Who asks.
@@ -538,8 +554,8 @@ pub struct ChatError {
 /// Executors.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExecutorsPage {
-    /// Each with `name`, `version`, `state`, `summary` and `class`; with `why` where it does not work.
-    pub executors: Vec<Map<String, Value>>,
+    /// With the reason where one does not work.
+    pub executors: Vec<ExecutorSeen>,
     /// The cursor of the next page; none after the last.
     pub next: Option<u64>,
 }
@@ -548,7 +564,7 @@ pub struct ExecutorsPage {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MnestsPage {
     /// Each as `metnosctl mnest list --json` has it.
-    pub mnests: Vec<Map<String, Value>>,
+    pub mnests: Vec<Mnest>,
     /// The cursor of the next page; none after the last.
     pub next: Option<u64>,
 }
@@ -556,9 +572,8 @@ pub struct MnestsPage {
 /// What happened, newest first: for the owner everything, for a guest what he has caused. No words are in it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct AuditPage {
-    /// Each with `seq`, `ts`, `event_type`, `emitter`, `peer`, `trust` and `hash`; with `turn`, `trace`, `channel`,
-    /// `executor`, `verdict` and `outcome` where it has them.
-    pub lines: Vec<Map<String, Value>>,
+    /// Each with its turn, channel, executor, verdict and outcome, where it has them.
+    pub lines: Vec<EventOutline>,
     /// The cursor of the next page; none after the last. A page may have fewer lines than were asked for.
     pub next: Option<u64>,
 }
