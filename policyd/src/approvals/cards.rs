@@ -1,5 +1,5 @@
 //! What becomes of a verdict that asks: a stored word that answers it, or a card, durable before anybody
-//! hears of it. Consecutive questions of one turn share one card. What follows on an answer stands in
+//! learns of it. Consecutive questions of one turn share one card. What follows on an answer stands in
 //! `answers.rs`; nothing runs from here but through the path of every other call.
 
 use std::cell::RefCell;
@@ -47,7 +47,7 @@ pub(crate) struct Cards {
     turns: Rc<RefCell<Turns>>,
     /// What waits for the owner's word, and what was answered lately, by name.
     pub(crate) all: RefCell<BTreeMap<String, Card>>,
-    /// Held by whoever makes a card or adds to one.
+    /// Held by anyone who makes a card or adds to one.
     pub(crate) making: Mutex<()>,
 }
 
@@ -62,7 +62,7 @@ impl Cards {
         }
     }
 
-    /// Whether this is somebody whose answer counts for this card.
+    /// Whether this is a person whose answer counts for this card.
     pub(crate) fn may_answer(
         &self,
         principal: &Principal,
@@ -74,7 +74,7 @@ impl Cards {
             return Ok(());
         }
         if card.principal != principal.name && !self.decides_for(principal, card) {
-            // Somebody else's card looks exactly like one that there is not.
+            // Another principal's card looks exactly like one that there is not.
             return Err(approvals::unknown(&card.id));
         }
         match answer {

@@ -23,7 +23,7 @@ pub(crate) struct Codes {
     base: Rc<Base>,
     secrets: Rc<Secrets>,
     enrolled: RefCell<Option<Enrolled>>,
-    /// Held by whoever judges one.
+    /// Held by anyone who judges one.
     judging: Mutex<()>,
 }
 
@@ -64,7 +64,7 @@ impl Codes {
         }
     }
 
-    /// Judges a code and keeps what follows before anybody hears of it.
+    /// Judges a code and keeps what follows before anybody learns of it.
     async fn judge_code(&self, code: &str, confirmed: bool) -> Result<totp::Verdict, Refusal> {
         let _one = self.judging.lock().await;
         let known = self.enrolled.borrow().clone().filter(|codes| codes.confirmed == confirmed);

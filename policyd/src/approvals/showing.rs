@@ -1,4 +1,4 @@
-//! Which cards somebody sees, and how a channel is told of one. Nothing is answered here.
+//! Which cards a person sees, and how a channel is notified of one. Nothing is answered here.
 
 use metnos_proto::doc::card::{CardList, CardView};
 use metnos_proto::edges::door_policyd;
@@ -86,7 +86,7 @@ impl Cards {
         let shown = |card: &&Card| {
             let mut shown = shown_card(card, now, lang);
             if self.decides_for(principal, card) {
-                // It is hard for whoever asks for it, and the owner's to decide where he is.
+                // It is hard for the one who asks for it, and the owner's to decide where he is.
                 (shown.hard, shown.here, shown.others) = (false, Some(true), Some(true));
             } else {
                 shown.here = Some(card.principal == principal.name);
@@ -99,7 +99,7 @@ impl Cards {
         CardList(open.iter().take(MAX_LISTED).map(shown).collect())
     }
 
-    /// Whether this card is somebody else's, and the owner speaks here who decides it: as far as his own level goes, for he
+    /// Whether this card is another principal's, and the owner speaks here who decides it: as far as his own level goes, for he
     /// could do it himself.
     pub(crate) fn decides_for(&self, principal: &Principal, card: &Card) -> bool {
         let others = card.principal != principal.name && !self.people.is_owners(&card.principal);
@@ -116,7 +116,7 @@ impl Cards {
         Ok(card.document(self.base.clock.wall_ms(), self.people.lang_of(&self.people.owner_name())))
     }
 
-    /// Has the door show a card to whoever is in this turn, which may be another than the one that the card was made in: the
+    /// Has the door show a card to anyone who is in this turn, which may be another than the one that the card was made in: the
     /// same was asked for again.
     pub(crate) async fn tell_door_of(&self, card: &Card, turn: TurnId) {
         let mut shown = shown_card(card, self.base.clock.wall_ms(), self.people.lang_of(&card.principal));

@@ -1,4 +1,4 @@
-//! What was used, and what may be: pure, by given times. It only ever says no; room here is no permission.
+//! What was used, and what may be: pure, by given times. It only ever refuses; room here is no permission.
 
 use std::collections::{BTreeMap, BTreeSet};
 

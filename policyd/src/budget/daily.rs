@@ -211,7 +211,7 @@ mod tests {
         }
         drop(store);
         let opened = loop {
-            // The thread lets go of the file a moment later.
+            // The thread releases the file a moment later.
             match crate::opened::Opened::open(folder.path(), &[1; 32]) {
                 Ok(opened) => break opened,
                 Err(_) => std::thread::yield_now(),

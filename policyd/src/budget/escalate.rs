@@ -1,4 +1,4 @@
-//! More of a budget, proposed once: when a cap has stopped something, the owner may hear what more of it is worth, what it
+//! More of a budget, proposed once: when a cap has stopped something, the owner may learn what more of it is worth, what it
 //! costs at most and how it ends (design: policy §8). It is a proposal like any other and passes the same sieve. Only the
 //! owner's yes at his machine changes the limit, for a day, to what he was shown; a proposal of syntd's never does.
 

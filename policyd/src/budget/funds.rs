@@ -80,7 +80,7 @@ pub struct Fund {
     pub entered: Amount,
     /// The entries of what was granted.
     pub estimates: Vec<CallId>,
-    /// Tokens that thoughts for executors may still take: they are under way, and mind has not told of them.
+    /// Tokens that thoughts for executors may still take: they are under way, and mind has not reported them.
     pub held: u64,
     /// Whom each thought for an executor was for.
     executors: Vec<String>,
@@ -168,7 +168,7 @@ impl Funds {
         let others = |sum: u64, stands: u64, twice: u64| sum.saturating_sub(stands).saturating_sub(twice);
         let has = own.granted.or_more(own.told);
         let left = own.granted.minus(own.told).tokens;
-        // Whoever has tokens enough and asks again was refused a thought for its price; whoever was granted something that
+        // Anyone who has tokens enough and asks again was refused a thought for its price; anyone who was granted something that
         // is known here no more, after a restart, has asked before.
         let begs = left > 0 && left >= want || own.estimates.is_empty() && spent.turn_tokens > 0;
         let mut more = want.saturating_sub(left);

@@ -61,7 +61,7 @@ pub(crate) const TABLES: &str = "
 /// Reads what was written down on the last day that something was.
 ///
 /// # Errors
-/// When a row is damaged, or the database says no.
+/// When a row is damaged, or the database refuses.
 pub(crate) fn load(connection: &Connection) -> Result<Used, StoreError> {
     let day: Option<i64> = connection.query_row("SELECT max(day) FROM used", [], |row| row.get(0))?;
     let mut statement = connection.prepare("SELECT principal, executor, calls, writes FROM used WHERE day = ?1")?;
@@ -135,7 +135,7 @@ pub(crate) struct Budgets {
     turns: Rc<RefCell<Turns>>,
     pub(crate) used: RefCell<Used>,
     daily: RefCell<Daily>,
-    /// Held by whoever spends money.
+    /// Held by anyone who spends money.
     pub(crate) spending: Mutex<()>,
 }
 
@@ -254,7 +254,7 @@ impl Budgets {
         used.over(&self.base.setting.budget, &self.wanted(principal, running, found, purse))
     }
 
-    /// What costs more than the owner lets go by without a word (design: policy §2).
+    /// What costs more than the owner lets pass without a card (design: policy §2).
     pub(crate) fn costly(&self, executor: &str) -> Option<Verdict> {
         let (price, above) = (self.price_of(executor), u64::from(self.base.setting.budget.ask_above_micro));
         if price <= above {

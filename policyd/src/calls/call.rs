@@ -19,12 +19,12 @@ pub(crate) struct Call {
     pub(crate) arguments: Sealed,
     /// The file that comes with it, for an executor that takes one.
     pub(crate) file: Option<Sealed>,
-    /// The planner's that asks for it; nobody else hears how it goes.
+    /// The planner's that asks for it; nobody else learns how it goes.
     pub(crate) notes: Option<Notes<PlannerPolicyd>>,
     /// The card on which the owner has approved exactly this.
     pub(crate) approved: Option<String>,
     /// The first line of its turn, where that is still due.
     pub(crate) opening: Rc<Opening>,
-    /// policyd counts for the owner's card what an act would touch: whoever asks for the act, the count is not for him.
+    /// policyd counts for the owner's card what an act would touch: the one who asks for the act, the count is not for him.
     pub(crate) counts: bool,
 }

@@ -1,4 +1,4 @@
-//! Files that go over a channel: the call that keeps one that somebody has sent, and the call that fetches one that somebody
+//! Files that go over a channel: the call that keeps one that a person has sent, and the call that fetches one that a person
 //! asks for. Each is decided, run and recorded like any other; here their arguments are made, from what a channel gave and
 //! nobody has looked at.
 
@@ -41,7 +41,7 @@ pub(crate) fn arguments(name: &str, content: &Sealed) -> Result<Sealed, Refusal>
     Sealed::new(Value::from_iter(arguments).to_string().as_bytes()).map_err(|error| no("inbox.read", error.to_string()))
 }
 
-/// The arguments of the call that fetches a file for whoever asks for it by this channel.
+/// The arguments of the call that fetches a file for the one who asks for it over this channel.
 ///
 /// # Errors
 /// When the path is none.

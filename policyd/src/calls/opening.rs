@@ -8,7 +8,7 @@ use std::rc::Rc;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::DirectTurn;
 
-/// The first line of a turn, until it is on its way. Whoever has something recorded of the turn takes it along.
+/// The first line of a turn, until it is on its way. Anyone who has something recorded of the turn takes it along.
 #[derive(Debug, Default)]
 pub(crate) struct Opening(pub(crate) RefCell<Option<(TraceId, DirectTurn)>>);
 

@@ -1,4 +1,4 @@
-//! How many calls a principal may make, by an injected clock. It only ever says no: room
+//! How many calls a principal may make, by an injected clock. It only ever refuses: room
 //! here is no permission.
 
 use std::collections::BTreeMap;

@@ -16,7 +16,7 @@ use crate::executors::registry::Signed;
 /// What comes of a call.
 type Answer = Result<(RunReport, [Sealed; 1]), RpcError>;
 
-/// A call that sandboxd makes ready. Dropped without a word it is called off.
+/// A call that sandboxd makes ready. Dropping it cancels the call.
 #[derive(Debug)]
 pub(crate) struct Speculative {
     base: Rc<Base>,

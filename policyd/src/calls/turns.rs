@@ -102,7 +102,7 @@ impl Turn {
         handle
     }
 
-    /// Keeps the result of an act that somebody approved, under the name that it has: it can be released, and passed on
+    /// Keeps the result of an act that a person approved, under the name that it has: it can be released, and passed on
     /// by no number.
     pub fn adopt(&mut self, handle: HandleId, kept: Kept) {
         self.handles.insert(handle, kept);

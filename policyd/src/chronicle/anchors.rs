@@ -1,4 +1,4 @@
-//! The heads of the chronicle, signed and kept: whoever rewrites it, memoryd included, is caught by them (design:
+//! The heads of the chronicle, signed and kept: anyone who rewrites it, memoryd included, is caught by them (design:
 //! memory §1). A head is signed at every start and stop, with every effect (before it, and again when it has ended), and every
 //! so many lines or so long. Nothing is decided before the memoryd at hand has read its files whole and proven that they are
 //! what was signed.
@@ -70,7 +70,7 @@ pub(crate) struct Anchors {
     key: Rc<InstanceKey>,
     /// What is known of the chronicle's head.
     pub(crate) chain: RefCell<Chain>,
-    /// Held by whoever has a head of the chronicle signed.
+    /// Held by anyone who has a head of the chronicle signed.
     signing: Mutex<()>,
 }
 
@@ -197,7 +197,7 @@ impl Anchors {
         if reading { READING_AGAIN } else { ASK_AGAIN }
     }
 
-    /// Tells whoever waits for it over which link memoryd has proven itself, or could not.
+    /// Tells anyone who waits for it over which link memoryd has proven itself, or could not.
     fn chain_is(&self, proven: u32, hindered: Option<(u32, Refusal)>) {
         let mut chain = self.chain.borrow_mut();
         chain.hindered = hindered;
@@ -286,7 +286,7 @@ impl Anchors {
         self.anchor(head, true).await
     }
 
-    /// Lines that nobody had signed when the chronicle was opened: a crash leaves some. They are told of, and signed now.
+    /// Lines that nobody had signed when the chronicle was opened: a crash leaves some. They are reported, and signed now.
     fn count_unsigned(&self, last: Option<Anchor>, head: &ChainHead) {
         let Some(last) = last else { return };
         let unsigned = head.opened.saturating_sub(last.seq);
@@ -337,7 +337,7 @@ impl Anchors {
     }
 
     /// Signs a head and keeps it. Another one at the line that was signed last is an alarm; one before it says nothing by
-    /// itself: `false`. Whoever calls it holds `signing`.
+    /// itself: `false`. Anyone who calls it holds `signing`.
     async fn anchor(&self, head: &ChainHead, listed: bool) -> Result<bool, StoreError> {
         let last = self.chain.borrow().last;
         if let Some(last) = last.filter(|last| head.seq <= last.seq) {
@@ -386,7 +386,7 @@ impl Anchors {
         self.said_of_chain().unwrap_or(Ok(()))
     }
 
-    /// memoryd's head, with its word that the last signed one still stands below it. Whoever calls it holds `signing`.
+    /// memoryd's head, with its word that the last signed one still stands below it. Anyone who calls it holds `signing`.
     async fn head_after(&self, last: Option<Anchor>) -> Result<ChainHead, Refusal> {
         let (seq, hash) = last.map_or((0, GENESIS), |last| (last.seq, last.hash));
         let ask = Anchored { seq, hash, whole: false, closed: false };
@@ -401,7 +401,7 @@ impl Anchors {
     }
 
     /// The chronicle still holds after line `seq`, which may have been recorded by a memoryd that came meanwhile. No effect
-    /// without a signature over the line that allows it: whoever cuts the chronicle later cannot hide it. A read needs none.
+    /// without a signature over the line that allows it: anyone who cuts the chronicle later cannot hide it. A read needs none.
     ///
     /// # Errors
     /// When it does not hold, or cannot be signed; that nothing ran is recorded.

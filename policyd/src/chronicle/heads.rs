@@ -1,4 +1,4 @@
-//! The table of the signed heads, in policyd's own store, where memoryd and whoever can write its files cannot reach.
+//! The table of the signed heads, in policyd's own store, where memoryd and anyone who can write its files cannot reach.
 //!
 //! `anchors` is the list: a head every so many lines or so long, at each start and at each stop; nothing in it ever changes.
 //! `signed_head` is the one that was signed last, with every effect, and only ever goes forward.
@@ -144,7 +144,7 @@ impl Store {
     /// The whole database as the bytes of one file, consistent while it is in use.
     ///
     /// # Errors
-    /// When the database says no.
+    /// When the database refuses.
     pub async fn copy(&self) -> Result<Vec<u8>, StoreError> {
         self.run(|connection| {
             // What stands in the write-ahead log goes into the copy, too; a file without a log must not say it has one.
@@ -159,7 +159,7 @@ impl Store {
     /// The signed heads after line `after`, at most [`MAX_ANCHORS`] and one more; the one that was signed last is the last.
     ///
     /// # Errors
-    /// When the database says no.
+    /// When the database refuses.
     pub async fn anchors(&self, after: u64) -> Result<Vec<(Anchor, [u8; 64])>, StoreError> {
         self.run(move |connection| {
             let sql = "SELECT seq, hash, root, ts_ms, signature FROM anchors WHERE seq > ?1

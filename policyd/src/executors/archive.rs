@@ -47,7 +47,7 @@ impl RowState {
 }
 
 impl Store {
-    /// Records that an executor was put away or disowned.
+    /// Records that an executor was archived or revoked.
     ///
     /// # Errors
     /// When it could not be made durable.
@@ -114,7 +114,7 @@ pub(crate) fn told_why(row: &Row) -> String {
     }
 }
 
-/// What is told of what was done.
+/// What is said of what was done.
 fn outcome(row: &Row, state: State, why: &str, changed: bool) -> LifecycleChange {
     let ExecutorId { name, version } = row.id.clone();
     LifecycleChange { name, version, state, why: why.to_owned(), digest: String::new(), changed }
@@ -317,7 +317,7 @@ impl Executors {
         let text = format!("{} revokes the signature of {}, for ever: {reason}", principal.name, row.id);
         self.base.event("executor_revoked", &text, None);
         self.revoke_texts(&row).await;
-        // What has begun with it ends; a sandboxd that does not hear ends it when it is restarted.
+        // What has begun with it ends; a sandboxd that cannot be reached ends it when it is restarted.
         let (_, deaf) = self.end_calls(turns.into_iter().map(Some)).await;
         self.tell_losses().await;
         laid?;
@@ -329,7 +329,7 @@ impl Executors {
         Ok(outcome(&row, State::Revoked, &reason, true))
     }
 
-    /// Tells sandboxd of one that was disowned while it runs; the next one hears of all when it comes.
+    /// Tells sandboxd of one that was revoked while it runs; the next one learns of all when it comes.
     async fn revoke_texts(&self, row: &Row) {
         let ask = RevokeTexts { id: row.id.clone(), digests: row.digests.clone() };
         if let Err(error) = self.base.ask_sandbox(self.base.sandbox.revoke_texts(TraceId::NONE, ask, [])).await {
@@ -337,7 +337,7 @@ impl Executors {
         }
     }
 
-    /// Tells a new sandboxd of everything that was ever disowned, before it is asked for anything. Without that nothing is
+    /// Tells a new sandboxd of everything that was ever revoked, before it is asked for anything. Without that nothing is
     /// loaded.
     pub(crate) async fn tell_disowned(&self) -> bool {
         let rows = self.registry.borrow().rows();
@@ -372,7 +372,7 @@ mod tests {
 
     fn reopened(folder: &std::path::Path) -> Vec<Row> {
         loop {
-            // The thread lets go of the file a moment later.
+            // The thread releases the file a moment later.
             match Opened::open(folder, &[1; 32]) {
                 Ok(opened) => return opened.kept.executors.rows,
                 Err(_) => std::thread::yield_now(),

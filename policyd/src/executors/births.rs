@@ -276,7 +276,7 @@ impl Executors {
             });
             registry.stand(id, Standing::Active(Rc::new(signed)));
         }
-        // Set aside while memoryd was told of its birth: it is told of the loss as well.
+        // Set aside while memoryd was told of its birth: it learns of the loss as well.
         if set_aside && let Err(error) = self.base.store.set_told(id.clone(), Told::Born).await {
             self.base.event("registry", &format!("{id} cannot be recorded: {error}"), None);
         }
@@ -322,7 +322,7 @@ impl Executors {
             });
         }
         self.people.tell_owner(NoticeKind::SetAside, id, &why).await;
-        // What memoryd has heard of is recorded as lost; the rest it would otherwise never hear of.
+        // What memoryd has heard of is recorded as lost; the rest it would otherwise never learn of.
         if self.registry.borrow().row(id).is_none_or(|row| row.told != Told::Born) {
             self.base.event("quarantine", &format!("{id} is in quarantine: {why}"), None);
         }
@@ -367,7 +367,7 @@ impl Executors {
         }
     }
 
-    /// Hears what sandboxd tells unasked, until the daemon ends.
+    /// Receives what sandboxd tells unasked, until the daemon ends.
     pub async fn hear_sandbox(self: Rc<Self>) {
         let Some(mut notes) = self.base.sandbox.take_notes() else { return };
         let mut strange = 0;
@@ -377,7 +377,7 @@ impl Executors {
                     self.quarantine(&note.id, &note.why).await;
                     self.tell_losses().await;
                 }
-                // Already set aside, or only ever staged, or made up.
+                // Already quarantined, or only ever staged, or made up.
                 Note::Quarantined(note) => {
                     strange += 1;
                     if strange <= MAX_STRANGE_NOTES && self.registry.borrow().row(&note.id).is_none() {

@@ -93,7 +93,7 @@ impl Store {
 }
 
 impl Executors {
-    /// A call has ended like this: a failure of its own making is a strike, and the last of them sets it aside.
+    /// A call has ended like this: a failure of its own is a strike, and the last of them sets it aside.
     pub(crate) async fn judge_conduct(self: &Rc<Self>, id: &ExecutorId, outcome: Outcome) {
         if !outcome.is_its_own_failure() {
             return;

@@ -26,7 +26,7 @@ pub enum Step {
     Birth(ExecutorId, ExecutorDigests),
     /// It is not what was signed.
     Quarantine(ExecutorId, String),
-    /// It stays where it was: in quarantine, put away, disowned.
+    /// It stays where it was: in quarantine, archived, revoked.
     Stay(ExecutorId),
     /// It was signed, and its files are gone: not callable until they are back.
     Missing(ExecutorId),

@@ -40,7 +40,7 @@ pub(crate) struct Executors {
     pub(crate) switches: RefCell<Switches>,
     /// How often executors have failed by their own making.
     strikes: RefCell<FailureLimit>,
-    /// Held by whoever tells memoryd of losses.
+    /// Held by anyone who tells memoryd of losses.
     telling: Mutex<()>,
     /// Whether the pool was looked at and every birth tried, at least once.
     settled: watch::Sender<bool>,

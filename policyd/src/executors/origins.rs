@@ -70,7 +70,7 @@ pub(crate) fn fits(origin: &Origin, digests: &ExecutorDigests) -> bool {
 /// Reads them.
 ///
 /// # Errors
-/// When one is damaged, or the database says no.
+/// When one is damaged, or the database refuses.
 pub(crate) fn load(connection: &Connection) -> Result<Origins, StoreError> {
     let mut statement = connection.prepare("SELECT name, version, document FROM origins")?;
     let rows = statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get::<_, String>(2)?)))?;

@@ -184,7 +184,7 @@ impl Executors {
         }
     }
 
-    /// Why this code is not signed, under whatever name and version: the owner has disowned it.
+    /// Why this code is not signed, under whatever name and version: the owner has revoked it.
     pub(crate) fn disowned_code(&self, digests: &ExecutorDigests) -> Option<String> {
         let same = |row: &crate::store::Row| row.state == RowState::Revoked && row.digests.code == digests.code;
         let rows = self.registry.borrow().rows();

@@ -1,6 +1,6 @@
 //! The executors as this run knows them: what may be called, and why the rest may not. Only
 //! what was signed, and found as it was signed, is ever callable; an older version never
-//! stands in for a newer one that was set aside.
+//! stands in for a newer one that was quarantined.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -107,7 +107,7 @@ impl Signed {
     #[must_use]
     pub fn candidate(&self) -> Candidate {
         let it = &self.manifest;
-        // Nobody but policyd sets it, so nobody else hears of it.
+        // Nobody but policyd sets it, so nobody else learns of it.
         let own = |name: &str| it.contract.undo.is_some() && name == KEEP;
         let mut input = self.shown_schema(self.schema.input());
         if let Some(properties) = input.get_mut("properties").and_then(Value::as_object_mut) {
@@ -261,7 +261,7 @@ impl Registry {
         }
     }
 
-    /// The owner has put an executor away or disowned it. A revocation is never left.
+    /// The owner has put an executor away or revoked it. A revocation is never left.
     pub fn lay(&mut self, id: &ExecutorId, state: RowState, why: &str, now_ms: u64) {
         let standing = match state {
             RowState::Archived { .. } => Standing::Archived(why.to_owned()),
@@ -304,7 +304,7 @@ impl Registry {
         self.origins.len()
     }
 
-    /// Whether it came into this house after the release: made by syntd, imported, or by the owner's own hand.
+    /// Whether it came into this instance after the release: made by syntd, imported, or by the owner's own hand.
     pub(crate) fn is_grown(&self, row: &Row) -> bool {
         let synthesised = || Manifest::parse(row.manifest.as_bytes()).is_ok_and(|manifest| manifest.is_synthesised());
         self.origins.contains_key(&origins::key(&row.id)) || synthesised()

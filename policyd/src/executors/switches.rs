@@ -272,7 +272,7 @@ impl Executors {
         }
     }
 
-    /// Ends what runs in these turns, or everywhere; how many calls that were, and why sandboxd did not hear.
+    /// Ends what runs in these turns, or everywhere; how many calls that were, and why sandboxd could not be reached.
     pub(crate) async fn end_calls(&self, turns: impl IntoIterator<Item = Option<TurnId>>) -> (u32, Option<RpcError>) {
         let mut killed = 0;
         let mut deaf = None;
@@ -316,7 +316,7 @@ mod tests {
         store.let_go(reader).await.unwrap();
         drop(store);
         let opened = loop {
-            // The thread lets go of the file a moment later.
+            // The thread releases the file a moment later.
             match Opened::open(folder.path(), &[1; 32]) {
                 Ok(opened) => break opened,
                 Err(_) => std::thread::yield_now(),

@@ -1,4 +1,4 @@
-//! The way out of quarantine: the owner, at the machine, hears why an executor was set aside and what differs now, and says
+//! The way out of quarantine: the owner, at the machine, learns why an executor was quarantined and what differs now, and says
 //! yes to exactly that (design: executor §4, sandbox §3). What was signed must be there again, byte for byte. Only the sandbox
 //! may be another, as after an upgrade: then its birth tests are run in that one, and it is signed again. Nothing else ever
 //! leaves quarantine.
@@ -21,7 +21,7 @@ use crate::guard::shown;
 use crate::people::principal::Principal;
 use crate::store::{Row, RowState, Store, StoreError};
 
-/// What can be done about one that is set aside.
+/// What can be done about one that is quarantined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
     /// All is again as it was signed.
@@ -32,7 +32,7 @@ pub enum Way {
     None(String),
 }
 
-/// One that is set aside, as it is now.
+/// One that is quarantined, as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     row: Row,
@@ -199,7 +199,7 @@ impl Executors {
         let text = format!("{} lets {id} back, which was set aside because {}{how}", principal.name, one.row.why);
         // Without its line it stays in quarantine.
         self.base.chronicled("readmitted", &text).await?;
-        // It may have been set aside once more meanwhile, or let back by another word.
+        // It may have been quarantined once more meanwhile, or let back by another word.
         let same = self.registry.borrow().row(id).is_some_and(|row| *row == one.row);
         if !same {
             let why = format!("{id} has changed in the registry in this very moment; nothing was done");

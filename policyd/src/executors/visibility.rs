@@ -1,4 +1,4 @@
-//! What somebody may see of the house on his channel: policyd knows who he is, so it says what he is shown. The owner
+//! What a person may see of the instance on his channel: policyd knows who he is, so it says what he is shown. The owner
 //! sees everything that is not said or done in a turn; anybody else what is at work, and what he has caused himself.
 
 use metnos_proto::doc::executor::ExecutorSeen;
@@ -44,7 +44,7 @@ impl Executors {
 
     fn executors_of(&self, is_owner: bool, from: u64, lines: u32) -> Result<(QueryResult, Sealed), Refusal> {
         let is_at_work = |row: &ExecutorRow| matches!(row.state, ExecutorState::Active);
-        // What was made for this house may say what the house is about: a guest sees the seeds.
+        // What was made for this instance may say what the instance is about: a guest sees the seeds.
         let may_see = |row: &ExecutorRow| is_owner || is_at_work(row) && self.is_seed(&row.id.name);
         let rows: Vec<ExecutorRow> = self.registry.borrow().list();
         let all: Vec<&ExecutorRow> = rows.iter().filter(|row| may_see(row)).collect();

@@ -107,7 +107,7 @@ pub fn parse(name: &str) -> Option<Level> {
     [Level::ReadOnly, Level::Supervised, Level::Full].into_iter().find(|level| level_name(*level) == name)
 }
 
-/// Whether somebody of this standing may have this level for so long (0: for good).
+/// Whether a person of this standing may have this level for so long (0: for good).
 ///
 /// # Errors
 /// The refusal.

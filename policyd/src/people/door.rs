@@ -1,4 +1,4 @@
-//! The door, as policyd has notes for it: which one hears of cards, and what was answered while none was there. It must
+//! The door, as policyd has notes for it: which one learns of cards, and what was answered while none was there. It must
 //! never wait for a door.
 
 use std::cell::RefCell;
@@ -41,7 +41,7 @@ impl Door {
 
 impl Principals {
     /// It is on its way when this returns; a door that does not listen misses it, and nobody waits. What was answered
-    /// while no door was there, the next one hears.
+    /// while no door was there, the next one receives.
     pub(crate) async fn note_to_door(&self, note: door_policyd::Note) {
         let Some(door) = self.door.open() else { return self.door.miss(note) };
         tokio::select! {
@@ -56,7 +56,7 @@ impl Principals {
         }
     }
 
-    /// The door that spoke last is the one that hears of cards.
+    /// The door that spoke last is the one that learns of cards.
     pub(crate) fn door_is(self: &Rc<Self>, notes: Notes<DoorPolicyd>) {
         *self.door.notes.borrow_mut() = Some(notes);
         self.tell_unheard();

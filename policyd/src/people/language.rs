@@ -1,4 +1,4 @@
-//! In which language somebody is spoken to: the one that was set for him, else that of his own words, else what his channel
+//! In which language a person is spoken to: the one that was set for him, else that of his own words, else what his channel
 //! says, else the language of the instance (design: interfaces §8). Nothing is decided by it but words.
 
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ impl Principals {
         self.languages.borrow().of(principal, self.base.setting.lang)
     }
 
-    /// The owner says which language somebody is spoken to in.
+    /// The owner says which language a person is spoken to in.
     ///
     /// # Errors
     /// When nobody is known by that name, or it could not be recorded.

@@ -103,7 +103,7 @@ impl Principals {
     pub(crate) fn world(&self, principal: &Principal) -> Rc<World> {
         let mut world = World::new(principal.level, Confirm::Card, self.base.setting.places.clone());
         world.lang = self.base.setting.lang;
-        // No payment goes by without a word that a whole turn may not spend.
+        // No payment passes without a card that a whole turn may not spend.
         world.money_cap = Some(f64::from(self.base.setting.budget.turn_micro) / 1e6);
         world.hosts = self.base.setting.hosts.iter().map(|host| fold(host)).collect();
         world.commands =

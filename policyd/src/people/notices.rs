@@ -1,5 +1,5 @@
-//! What the owner must know of an executor at once, wherever he is: that it was set aside, or that it tried what none has a
-//! use for. Bounded: one that cries without end is told of once an hour. Kept in `policy.sqlite` before anybody is told, so that
+//! What the owner must know of an executor at once, wherever he is: that it was quarantined, or that it tried what none has a
+//! use for. Bounded: one that cries without end is reported once an hour. Kept in `policy.sqlite` before anybody is told, so that
 //! neither what no door has heard yet nor what `status` shows is forgotten when policyd ends.
 
 use std::cell::RefCell;
@@ -95,7 +95,7 @@ fn push(all: &mut VecDeque<Notice>, notice: Notice) {
     all.push_back(notice);
 }
 
-/// Writes one down that nobody has heard, and lets go of what is too old.
+/// Writes one down that nobody has heard, and releases what is too old.
 fn write(connection: &Connection, notice: &Notice) -> rusqlite::Result<()> {
     connection.execute(
         "INSERT OR IGNORE INTO notices VALUES (?1, ?2, ?3, ?4, ?5, 0)",
@@ -129,7 +129,7 @@ impl Principals {
         self.pass_on(notice);
     }
 
-    /// A door has come: it hears what none has heard.
+    /// A door has come: it learns what none has heard.
     pub(crate) fn tell_unheard(self: &Rc<Self>) {
         let unheard: Vec<Notice> = self.notices.unheard.borrow_mut().drain(..).collect();
         unheard.into_iter().for_each(|notice| self.pass_on(notice));

@@ -1,5 +1,5 @@
 //! Who is speaking: a channel and a sender, judged without looking at a single word of what
-//! was said (design: policy §2, §3). Whoever is not known is a stranger.
+//! was said (design: policy §2, §3). Anyone who is not known is a stranger.
 
 use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Standing};
 
@@ -8,7 +8,7 @@ use crate::guard::shown;
 /// The longest name of a sender, in bytes.
 pub const MAX_SENDER: usize = 128;
 
-/// Somebody who speaks to this instance.
+/// A person who speaks to this instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// `channel:sender`.
@@ -51,7 +51,7 @@ fn uid_of(sender: &str) -> Option<u32> {
     (format!("uid:{uid}") == sender).then_some(uid)
 }
 
-/// To somebody who is not known here.
+/// To a person who is not known here.
 pub(crate) fn stranger(principal: &Principal) -> Refusal {
     let why = format!("{} is not known to this instance, so what it says is not heard", shown(&principal.name));
     Refusal::new(RefusalCode::Denied, "principal.unpaired", why)

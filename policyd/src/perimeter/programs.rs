@@ -1,5 +1,5 @@
 //! Programs that executors run, as policyd sees them: the owner's list, and what a command line comes to when its wrappers are
-//! taken off. It can only forbid: nothing else than what is listed is there to be run, and whoever asks for it is told so before
+//! taken off. It can only forbid: nothing else than what is listed is there to be run, and the one who asks for it is told so before
 //! anything starts (design: executor §6, policy §7). Whether what is listed may run now, the rules say.
 
 use metnos_policy::call::argv::{self, Comes};

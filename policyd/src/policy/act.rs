@@ -346,7 +346,7 @@ impl Policy {
         if !self.base.sandbox_ready() {
             return Ok(Acted::Denied(decision::sandbox_gone().refusal()));
         }
-        // It may have been set aside while the decision was being written.
+        // It may have been quarantined while the decision was being written.
         let same = |now: Rc<Signed>| now.digests == signed.digests;
         if !self.executors.registry.borrow().callable(&call.executor).is_some_and(same) {
             let why = format!("{executor} was set aside in this very moment");
@@ -427,7 +427,7 @@ impl Policy {
         }
     }
 
-    /// What the name of a call means to whoever speaks in its turn. What was made for this house may say what the house is
+    /// What the name of a call means to the caller in its turn. What was made for this instance may say what the instance is
     /// about: for guests there is what comes with Metnos, and whatever else they name is unknown.
     pub(crate) fn named_for<'a>(&self, call: &Call, turn: &Turn, registry: &'a Registry) -> Named<'a> {
         let everything = call.counts || turn.flow.reads_everything() || turn.world.shows_everything();

@@ -18,7 +18,7 @@ use crate::people::principal::Principal;
 use crate::policy::Policy;
 use crate::policy::direct::By;
 
-/// The name of the owner to others who hear what he has decided.
+/// The name of the owner to others who learn what he has decided.
 const OWNER: &str = "owner";
 
 impl Policy {
@@ -127,7 +127,7 @@ impl Policy {
         Ok((Answered { state: "approved".to_owned(), runs }, results(&outs)?))
     }
 
-    /// Has the door tell whoever asked what became of a card.
+    /// Notifies the one who asked what became of a card.
     async fn settle(self: &Rc<Self>, card: &Card, answered: &Answered, by: &Principal) {
         let ran = answered.runs.iter().filter(|run| matches!(run.acted, Acted::Ran(_))).count();
         self.open_anew(card);
@@ -138,7 +138,7 @@ impl Policy {
             turn: card.turn,
             id: card.id.clone(),
             state: answered.state.clone(),
-            // Who the owner is on another channel is nothing for whoever has asked.
+            // Who the owner is on another channel is nothing for anyone who has asked.
             by: if self.approvals.cards.decides_for(by, card) { OWNER.to_owned() } else { by.name.clone() },
             ran: u32::try_from(ran).unwrap_or(u32::MAX),
         };

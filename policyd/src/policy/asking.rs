@@ -1,4 +1,4 @@
-//! What becomes of a verdict that asks: the card for it, durable before anybody hears of it. Consecutive questions of one turn
+//! What becomes of a verdict that asks: the card for it, durable before anybody learns of it. Consecutive questions of one turn
 //! share one card. What follows on an answer stands in `answers.rs`.
 
 use std::rc::Rc;
@@ -44,7 +44,7 @@ impl Policy {
                     self.calls.files.waits(&card.id, &arguments, whose, file, card.expires_ms);
                 }
                 self.approvals.cards.tell_door_of(&card, call.turn).await;
-                // Whether something is there, only the owner hears.
+                // Whether something is there, only the owner learns.
                 let owners = self.people.is_owners(principal);
                 let touched =
                     card.acts.last().filter(|_| owners).and_then(|act| act.count).map_or_else(String::new, |count| {

@@ -26,7 +26,7 @@ pub(crate) enum By {
     Typed,
     /// This card was approved.
     Card(String),
-    /// Somebody has sent a file over a channel, or asks for one there.
+    /// A person has sent a file over a channel, or asks for one there.
     Sent,
 }
 
@@ -64,7 +64,7 @@ impl Policy {
                 metnos_policy::evidence::intent::Intent::typed(intent::typed(&executor, typed.value()));
         }
         if matches!(by, By::Sent) {
-            // What was sent is somebody else's until the owner has looked at it.
+            // What was sent is another principal's until the owner has looked at it.
             opened.flow.read(Label { integrity: Integrity::Untrusted, readers: Readers::Private }, true);
         }
         self.as_asked(&by, &mut opened.flow);

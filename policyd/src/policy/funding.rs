@@ -1,4 +1,4 @@
-//! Whether somebody may think at all, before it is looked at how much.
+//! Whether a person may think at all, before it is looked at how much.
 
 use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
 use metnos_proto::msg::policyd::{DraftsFunded, FundDrafts, FundTurn, TurnFunded};
@@ -13,7 +13,7 @@ impl Policy {
     /// Lets a turn think, as far as there is room.
     ///
     /// # Errors
-    /// The budget that is used up, and the command that allows more; or that it could not be written down, or mind not told.
+    /// The budget that is used up, and the command that allows more; or that it could not be written down, or mind not notified.
     pub(crate) async fn fund(&self, ask: FundTurn) -> Result<TurnFunded, Refusal> {
         self.anchors.chain_holds().await?;
         if let Some(off) = self.executors.everything_stopped() {
@@ -34,7 +34,7 @@ impl Policy {
     ///
     /// # Errors
     /// What stands in the way: the Laws are not confirmed, everything is stopped, a budget is used up, no model drafts; or it
-    /// could not be written down, or mind not told. A run that would have been opened by this is not.
+    /// could not be written down, or mind not notified. A run that would have been opened by this is not.
     pub(crate) async fn fund_drafts(&self, link: u32, ask: FundDrafts) -> Result<DraftsFunded, Refusal> {
         self.anchors.chain_holds().await?;
         self.proposals.constitution_holds()?;

@@ -141,7 +141,7 @@ impl Policy {
         self.anchors.chain_closed().await;
     }
 
-    /// The syntd of this link is gone, and with it whoever wanted its drafts.
+    /// The syntd of this link is gone, and with it anyone who wanted its drafts.
     pub fn syntd_gone(&self, link: u32) {
         self.thinking.syntd_gone(link);
     }

@@ -36,7 +36,7 @@ impl Policy {
         self.budgets.purse(call.turn, &call.executor).await
     }
 
-    /// Has a decision made durable, and the opening of its turn with it if that is still due. memoryd hears the one before
+    /// Has a decision made durable, and the opening of its turn with it if that is still due. memoryd receives the one before
     /// the other, and takes no decision in a turn that it has not heard of.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Policy {
     }
 
     /// Has the end of a direct turn recorded. It is on its way to memoryd, before anything that is said later, when this
-    /// returns; whoever called waits for his answer and not for that line, on which nothing depends.
+    /// returns; anyone who called waits for his answer and not for that line, on which nothing depends.
     pub(crate) async fn close_direct(self: &Rc<Self>, trace: TraceId, done: DirectTurnDone) {
         let policy = Rc::clone(self);
         let turn = done.turn;

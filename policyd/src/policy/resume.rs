@@ -25,7 +25,7 @@ impl Policy {
     pub(crate) fn settled_acts(&self, card: &Card, answered: &Answered) -> Vec<SettledAct> {
         let turns = self.calls.turns.borrow();
         let turn = turns.get(card.turn);
-        // What was begun on an earlier answer is not told again.
+        // What was begun on an earlier answer is not reported again.
         let told = answered.runs.len() + card.begun;
         let acts = card.acts.iter().enumerate().map(|(at, act)| {
             let run = at.checked_sub(card.begun).filter(|_| at < told).and_then(|at| answered.runs.get(at));

@@ -154,7 +154,7 @@ impl door_policyd::Serve for Policy {
 }
 
 impl Policy {
-    /// A known sender on a channel: whoever is a stranger is told so.
+    /// A known sender on a channel: anyone who is a stranger is notified.
     pub(crate) fn known(&self, channel: Channel, sender: &str) -> Result<Principal, Refusal> {
         let principal = self.people.who(channel, sender)?;
         match principal.standing {

@@ -103,7 +103,7 @@ fn text_of(acts: &[Asked]) -> Result<String, rusqlite::Error> {
 }
 
 impl Store {
-    /// Records a card, before anybody hears of it, and drops those that nobody looks at any more.
+    /// Records a card, before anybody learns of it, and drops those that nobody looks at any more.
     ///
     /// # Errors
     /// When it could not be made durable.

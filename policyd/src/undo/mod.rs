@@ -134,7 +134,7 @@ pub fn way_back(signed: &Signed, arguments: &Arguments, resolved: &Resolved, cal
     inverse_of(&signed.manifest, &signed.spec, &filled.value, call)
 }
 
-/// The inverse of a call with these values: it hears which executor acted, what its critical arguments
+/// The inverse of a call with these values: it learns which executor acted, what its critical arguments
 /// were, and under which name it has kept the rest.
 fn inverse_of(manifest: &Manifest, roles: &spec::Spec, value: &Value, call: CallId) -> Option<WayBack> {
     let inverse = manifest.contract.undo.clone()?;
@@ -163,7 +163,7 @@ pub fn order(mut acts: Vec<Act>) -> Vec<Act> {
 pub(crate) struct Undo {
     base: Rc<Base>,
     turns: Rc<RefCell<Turns>>,
-    /// Held by whoever takes something back.
+    /// Held by anyone who takes something back.
     pub(crate) undoing: Mutex<()>,
 }
 

@@ -21,7 +21,7 @@ const COLUMNS: &str = "call, turn, principal, executor, inverse, arguments, at_m
 /// What was under way when policyd ended came to an end that nobody here has seen.
 ///
 /// # Errors
-/// When the database says no.
+/// When the database refuses.
 pub(crate) fn settle(connection: &Connection) -> Result<(), StoreError> {
     connection.execute("UPDATE acts SET state = 'unknown' WHERE state = 'begun'", [])?;
     Ok(())

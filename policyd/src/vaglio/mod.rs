@@ -1,4 +1,4 @@
-//! The vaglio in the daemon: what syntd proposes is sifted, kept and written into the chronicle before anybody hears of
+//! The vaglio in the daemon: what syntd proposes is sifted, kept and written into the chronicle before anybody learns of
 //! it; what the owner answers teaches the weights. The sieve itself is `metnos_policy::vaglio`.
 
 pub mod constitution;
@@ -119,7 +119,7 @@ pub(crate) struct Proposals {
     executors: Rc<Executors>,
     constitution: RefCell<Constitution>,
     vaglio: RefCell<Vaglio>,
-    /// Held by whoever has a proposal judged.
+    /// Held by anyone who has a proposal judged.
     judging: Mutex<()>,
 }
 
@@ -365,7 +365,7 @@ impl Proposals {
     }
 
     /// What is due, and has not been said: marked as said in the breath in which it is looked up, and durably before it
-    /// is handed over, so that no two hear it and no restart says it again. It stays in the digest until it is answered.
+    /// is handed over, so that no two receive it and no restart says it again. It stays in the digest until it is answered.
     async fn tell_due(&self, by: &str, now: u64) -> Result<Vec<doc::Proposal>, Refusal> {
         let due: Vec<Kept> = {
             let mut vaglio = self.vaglio.borrow_mut();

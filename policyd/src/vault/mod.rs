@@ -274,7 +274,7 @@ pub(crate) type Callable<'a> = &'a dyn Fn(&str) -> Option<Rc<Signed>>;
 pub(crate) struct Secrets {
     base: Rc<Base>,
     pub(crate) vault: RefCell<Vault>,
-    /// Held by whoever changes the vault.
+    /// Held by anyone who changes the vault.
     keeping: Mutex<()>,
 }
 

@@ -413,7 +413,7 @@ fn lines_after_a_closed_chronicle_stay_an_alarm_until_put_right() {
         world.policy.chain_closed().await;
         assert_eq!(kept(&world).await.0.last().unwrap().0.seq, 75);
     });
-    // Somebody adds lines while nobody runs.
+    // Someone adds lines while no daemon runs.
     run(async {
         let world = World::new(folder.path(), vec![FakeExecutor::reader("fs_read")], &[]);
         *world.memory.head.borrow_mut() = head(79, 4);

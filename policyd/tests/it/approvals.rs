@@ -245,7 +245,7 @@ fn approved_act_is_not_done_when_its_target_changed() {
     });
 }
 
-/// Pairs somebody as a guest, and has him ask for so many acts that need the owner's word; the rules of the refusals.
+/// Pairs a person as a guest, and has him ask for so many acts that need the owner's word; the rules of the refusals.
 async fn guest_asks(world: &World, sender: &str, planner: u32, acts: u16) -> Vec<String> {
     let (door, owner) = (world.door().await, world.owner(OWNER).await);
     let ask = Pair { channel: Channel::Telegram, sender: sender.to_owned(), code: String::new() };

@@ -192,7 +192,7 @@ fn changed_file_quarantines_executor_across_restarts_and_repairs() {
     });
 }
 
-/// What the owner hears of what is in quarantine; with a digest, his word that it comes back.
+/// What the owner learns of what is in quarantine; with a digest, his word that it comes back.
 async fn lift_quarantine(world: &World, relock: bool, confirm: &str) -> Result<Value, String> {
     let ask = LiftQuarantine { name: None, relock, confirm: confirm.to_owned() };
     document(world.owner(0).await.lift_quarantine(NO, ask, []).await)

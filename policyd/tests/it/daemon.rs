@@ -1,5 +1,5 @@
 //! The real program: started over a control channel, locked by its own profile, with the
-//! executors of this repository, until it is told to stop.
+//! executors of this repository, until it is ordered to stop.
 
 use std::cell::{Cell, RefCell};
 use std::fs;

@@ -222,7 +222,7 @@ fn draft_run_is_recorded_before_mind_is_funded_and_settled_by_usage() {
     run(async {
         let world = world(folder.path(), 1_000, 500).await;
         let (syntd, planner) = (world.syntd().await, world.planner(1).await);
-        // Without a model for it nothing is set aside, nothing stays, and no run is open.
+        // Without a model for it nothing is suspended, nothing stays, and no run is open.
         for _ in 0..MAX_RUNS + 1 {
             assert_eq!(drafts(&syntd, TurnId::NONE, 600).await.unwrap_err().rule, "mind.no_model");
         }
@@ -239,7 +239,7 @@ fn draft_run_is_recorded_before_mind_is_funded_and_settled_by_usage() {
         world.until("cost actual metnos:synth 30 150 synth").await;
         assert_eq!(drafts(&syntd, run, 5_000).await.unwrap(), (run, 850), "a day has 1000 tokens, 150 are gone");
         assert_eq!(drafts(&syntd, TurnId::NONE, 1).await.unwrap_err().rule, "budget.tokens.day");
-        // It is nobody's turn: whoever speaks in turns cannot use it, not even by its name.
+        // It is nobody's turn: the caller in turns cannot use it, not even by its name.
         assert_eq!(fund(&planner, run, 10).await.unwrap_err().rule, "turn.unknown");
         assert!(matches!(planner.end_turn(NO, EndTurn { turn: run }, []).await, Err(RpcError::Refused(_))));
         // Nor is a turn a run.

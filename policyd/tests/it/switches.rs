@@ -105,7 +105,7 @@ fn a_call_that_was_allowed_and_is_not_begun_does_not_begin() {
             world.until("decision").await;
             hand.panic(NO, Panic {}, []).await.unwrap();
         });
-        // Either the run was told before the kill, which then ends it, or it was not told at all.
+        // Either the run was told before the kill, which then ends it, or it was not handed over at all.
         let log = world.took();
         let told = log.iter().position(|line| line.starts_with("run "));
         let ended = log.iter().position(|line| line == "kill").unwrap();
@@ -148,7 +148,7 @@ fn three_failures_a_day_quarantine_executor_until_owner_restores_it() {
         ran(read(&owner, "fs_list").await);
         ran(read(&owner, "fs_read").await);
         world.sandbox.outcome.set(None);
-        // The third of its own making, across a restart; what was stopped did not count.
+        // The third through its own fault, across a restart; what was stopped did not count.
         assert_eq!(denied(read(&owner, "fs_read").await), "executor.quarantined");
         world.until("lost fs_read").await;
         ran(read(&owner, "fs_list").await);

@@ -227,7 +227,7 @@ fn over_the_channel_counts_only_who_asked_and_nothing_that_lasts() {
         let owner = world.owner(OWNER).await;
         three_questions(&world).await;
         let card = cards(&owner).await.remove(0);
-        // Root is an owner too, and another principal: somebody else's button does nothing.
+        // Root is an owner too, and another principal: another principal's button does nothing.
         assert_eq!(over_the_door(&world, 0, &card, Answer::Once, "").await.unwrap_err(), "approvals.unknown");
         assert_eq!(over_the_door(&world, 4242, &card, Answer::Once, "").await.unwrap_err(), "principal.unpaired");
         for lasting in [Answer::Always(30), Answer::Never] {

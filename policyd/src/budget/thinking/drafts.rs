@@ -41,7 +41,7 @@ impl Thinking {
         Ok(())
     }
 
-    /// The syntd of this link is gone, and with it whoever wanted its drafts.
+    /// The syntd of this link is gone, and with it anyone who wanted its drafts.
     pub fn syntd_gone(self: &Rc<Self>, link: u32) {
         let open: Vec<TurnId> = {
             let runs = self.drafts.borrow();

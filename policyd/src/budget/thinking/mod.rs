@@ -216,7 +216,7 @@ impl Thinking {
         });
     }
 
-    /// Everything that thinks is stopped, as far as mind hears of it.
+    /// Everything that thinks is stopped, as far as mind learns of it.
     pub(crate) fn stop_thinking(self: &Rc<Self>) {
         self.drafts.borrow_mut().clear();
         let open: Vec<TurnId> = self.funds.borrow().0.keys().copied().collect();
@@ -243,7 +243,7 @@ impl Thinking {
         }
     }
 
-    /// Hears what thoughts took, until the daemon ends.
+    /// Receives what thoughts took, until the daemon ends.
     pub async fn hear_mind(self: Rc<Self>) {
         let Some(mut notes) = self.base.mind.take_notes() else { return };
         let mut strange = 0;

@@ -56,7 +56,7 @@ pub struct Book {
     mistyped: BTreeMap<Channel, u32>,
 }
 
-/// What a stranger hears.
+/// What a stranger receives.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
     /// A code of his own, good until then (milliseconds).
@@ -341,7 +341,7 @@ mod tests {
             assert_eq!(guess(&mut book, n), Heard::Silence);
         }
         assert_eq!(book.knock(ON, "y", Some(good), 1_000, || None), Heard::Silence, "it is void");
-        // The owner makes another, and whoever comes by another way is heard.
+        // The owner makes another, and anyone who comes by another way is received.
         let (good, _) = book.invite(ON, Standing::Owner, 1_000, || code(10)).unwrap();
         assert_eq!(book.knock(ON, "y", Some(good), 1_001, || None), Heard::Known(Standing::Owner));
         let there = book.knock(Channel::Cli, "uid:7", None, 1_001, || code(11));

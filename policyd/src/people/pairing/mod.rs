@@ -40,7 +40,7 @@ pub(crate) const TABLES: &str = "
         channel TEXT NOT NULL, sender TEXT NOT NULL, until_ms INTEGER NOT NULL, PRIMARY KEY (channel, sender)
     ) STRICT;";
 
-/// Somebody who was paired.
+/// A person who was paired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Person {
     /// What he is.
@@ -87,7 +87,7 @@ impl People {
 /// Who was locked out when it was last written down.
 ///
 /// # Errors
-/// When a row is damaged, or the database says no.
+/// When a row is damaged, or the database refuses.
 pub(crate) fn locked(connection: &Connection) -> Result<Vec<(Channel, String, u64)>, StoreError> {
     let mut statement = connection.prepare("SELECT channel, sender, until_ms FROM pairing_locks LIMIT 256")?;
     let rows = statement
@@ -110,12 +110,12 @@ pub const fn standing_name(standing: Standing) -> &'static str {
     }
 }
 
-/// A standing that somebody can be paired as.
+/// A standing that a person can be paired as.
 fn standing_of(name: &str) -> Option<Standing> {
     [Standing::Owner, Standing::Guest].into_iter().find(|standing| standing_name(*standing) == name)
 }
 
-/// On which channels somebody can be paired: where people are, and nowhere else.
+/// On which channels a person can be paired: where people are, and nowhere else.
 pub(crate) const fn can_pair(channel: Channel) -> bool {
     match channel {
         Channel::Cli | Channel::Http | Channel::Telegram => true,
@@ -174,7 +174,7 @@ impl Principals {
             .store
             .run(move |connection| {
                 connection.execute("DELETE FROM pairing_locks WHERE until_ms <= ?1", [signed(wall)])?;
-                // The first word counts: whoever goes on trying does not make the disk work.
+                // The first word counts: anyone who goes on trying does not make the disk work.
                 let row = "INSERT OR IGNORE INTO pairing_locks VALUES (?1, ?2, ?3)";
                 connection.execute(row, params![channel, sender, signed(until)]).map(|_| ())
             })

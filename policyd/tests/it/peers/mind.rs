@@ -1,4 +1,4 @@
-//! A mind that notes what it is told, meters as it is told to, and judges what it is told to say.
+//! A mind that notes what it is told, meters as it is ordered to, and judges what it is ordered to say.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +38,7 @@ pub struct FakeMind {
     pub says: RefCell<Says>,
     /// The runs of drafts that it was told of.
     pub runs: RefCell<BTreeSet<TurnId>>,
-    /// Ends when a turn is over, without a word.
+    /// Ends when a turn is over, silently.
     pub dies_at_ends: Cell<bool>,
     /// What it was shown for its last judgement.
     pub shown: RefCell<Option<Prompt>>,

@@ -106,7 +106,7 @@ pub enum Lie {
     StartsSlowly,
 }
 
-/// Where a call hears which line its decision is.
+/// Where a call learns which line its decision is.
 type Tell = oneshot::Sender<Option<u64>>;
 
 pub struct FakeSandbox {
