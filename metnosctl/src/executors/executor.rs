@@ -1,6 +1,6 @@
 //! `executor`: the pool as policyd knows it, and as sandboxd finds it on the disk.
 
-use metnos_proto::doc::executor::{Digests, ExecutorRecord, State};
+use metnos_proto::doc::executor::{Digests, State};
 use metnos_proto::edges::{CtlPolicyd, CtlSandboxd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::ExecutorId;
@@ -16,7 +16,7 @@ use crate::executors::archive;
 use crate::executors::fitness::{Standing, Standings};
 use crate::executors::parcel;
 use crate::executors::profile;
-use crate::executors::record;
+use crate::executors::record::{self, ExecutorShown};
 use crate::executors::switches;
 use crate::executors::unquarantine;
 use crate::instance::Instance;
@@ -104,24 +104,6 @@ impl ExecutorListed {
         let ExecutorId { name, version } = row.id;
         let fitness = standings.judge((&name, &version), &mut state, &mut why);
         Self { name, version, state, why, class: row.class, summary: row.summary, fitness }
-    }
-}
-
-/// Everything about an executor.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ExecutorShown {
-    /// As policyd has it.
-    #[serde(flatten)]
-    pub(super) record: ExecutorRecord,
-    /// How useful it has been; null where memoryd does not say.
-    pub(super) fitness: Option<Standing>,
-}
-
-impl ExecutorShown {
-    fn of(mut record: ExecutorRecord, standings: &Standings) -> Self {
-        let ExecutorRecord { name, version, state, why, .. } = &mut record;
-        let fitness = standings.judge((name, version), state, why);
-        Self { record, fitness }
     }
 }
 

@@ -1,14 +1,34 @@
 //! One executor's record as people read it: what it does, what it takes and gives, what it may
 //! touch. `--json` shows all of it; nothing is decided by what is shown here.
 
+use metnos_proto::doc::executor::ExecutorRecord;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::CtlError;
-use crate::executors::executor::ExecutorShown;
-use crate::executors::fitness::Standing;
+use crate::executors::fitness::{Standing, Standings};
 use crate::screen::human::{ago, counted, scalar, show_pairs};
 use crate::screen::table::{Table, cell};
 use crate::screen::{Ink, Screen};
+
+/// Everything about an executor.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExecutorShown {
+    /// As policyd has it.
+    #[serde(flatten)]
+    record: ExecutorRecord,
+    /// How useful it has been; null where memoryd does not say.
+    fitness: Option<Standing>,
+}
+
+impl ExecutorShown {
+    pub(super) fn of(mut record: ExecutorRecord, standings: &Standings) -> Self {
+        let ExecutorRecord { name, version, state, why, .. } = &mut record;
+        let fitness = standings.judge((name, version), state, why);
+        Self { record, fitness }
+    }
+}
 
 /// Shows the record.
 ///

@@ -95,7 +95,7 @@ pub const TYPED: &[Typed] = &[
     document::<crate::approvals::grant::Accepted>("totp confirm"),
     document::<crate::approvals::grant::Accepted>("totp remove"),
     document::<Vec<crate::executors::executor::ExecutorListed>>("executor list"),
-    document::<crate::executors::executor::ExecutorShown>("executor show"),
+    document::<crate::executors::record::ExecutorShown>("executor show"),
     document::<Vec<crate::executors::executor::ExecutorVerified>>("executor verify"),
     document::<crate::executors::unquarantine::QuarantineShown>("executor lift"),
     document::<crate::executors::unquarantine::QuarantineShown>("executor relock"),
