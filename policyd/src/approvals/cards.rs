@@ -1,6 +1,5 @@
-//! What becomes of a verdict that asks: a stored word that answers it, or a card, durable before anybody
-//! learns of it. Consecutive questions of one turn share one card. What follows on an answer stands in
-//! `answers.rs`; nothing runs from here but through the path of every other call.
+//! The cards as they are kept: made, added to and answered once, each durable before anybody learns of it. What follows on an
+//! answer is the mediator's.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,7 +7,7 @@ use std::rc::Rc;
 
 use metnos_policy::rules::Judgement;
 use metnos_proto::ids::{HandleId, TraceId};
-use metnos_proto::msg::common::{Integrity, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
 use metnos_proto::msg::policyd::Answer;
 use tokio::sync::Mutex;
 
@@ -24,13 +23,6 @@ use crate::people::principal::Principal;
 use crate::shares::{CARDS, Taken};
 use crate::text::head;
 
-/// The executor that counts what an act would touch.
-pub(crate) const COUNTER: &str = "fs_count";
-/// What its result says.
-pub(crate) const COUNTED: [&str; 4] = ["/files", "/folders", "/bytes", "/covered"];
-/// Where counts stand among the calls of a turn: behind every number that a planner gets to.
-pub(crate) const COUNTS_FROM: u16 = 60_000;
-
 /// An act that needs the owner's word.
 #[derive(Debug)]
 pub(crate) struct Asking {
@@ -44,7 +36,7 @@ pub(crate) struct Asking {
 pub(crate) struct Cards {
     pub(super) base: Rc<Base>,
     pub(super) people: Rc<Principals>,
-    turns: Rc<RefCell<Turns>>,
+    pub(super) turns: Rc<RefCell<Turns>>,
     /// What waits for the owner's word, and what was answered lately, by name.
     pub(crate) all: RefCell<BTreeMap<String, Card>>,
     /// Held by anyone who makes a card or adds to one.
@@ -184,16 +176,6 @@ impl Cards {
         );
         Refusal::new(RefusalCode::Denied, "turn.questions", head(&verdict.why, MAX_WHY)).remedy(remedy)
     }
-}
-
-/// Where an argument came from, as the card has it.
-pub(crate) fn origin(field: &metnos_policy::rules::Shown) -> [String; 4] {
-    let label = match field.label.integrity {
-        Integrity::Trusted => "trusted",
-        Integrity::Vouched => "vouched",
-        Integrity::Untrusted => "untrusted",
-    };
-    [field.pointer.clone(), field.role.name().to_owned(), label.to_owned(), field.source.name().to_owned()]
 }
 
 pub(crate) fn not_durable(why: &str) -> Refusal {

@@ -2,6 +2,7 @@
 //! that the card shows, good once, for a while, and only from whom the rule names (design:
 //! policy §4). The decision itself is pure; what is durable stands in the store.
 
+pub(crate) mod asker;
 pub(crate) mod cards;
 pub(crate) mod codes;
 pub mod grants;

@@ -164,10 +164,10 @@ impl Executors {
         Some(Verdict::deny(DISABLED, why).with_remedy(&remedy))
     }
 
-    /// Stops everything for a moment, to see that it stops. [`Policy::end_try`] ends it.
+    /// Stops everything for a moment, to see that it stops. [`Executors::end_try`] ends it.
     ///
     /// # Errors
-    /// As [`Policy::stop_all`].
+    /// When it was not written down, or sandboxd did not answer; it is stopped all the same.
     pub(crate) async fn try_stop(&self, principal: &Principal) -> Result<(), Refusal> {
         self.base.event("panic", &format!("{} has stopped everything: {TRY}", principal.name), None);
         self.throw(What::All, principal, TRY, None).await.map(|_| ())

@@ -203,15 +203,13 @@ impl Policy {
         let room = self.calls.rate.borrow_mut().admit(&turn.principal.name, turn.principal.standing, now);
         let world = if call.counts { everything(&turn.world) } else { Rc::clone(&turn.world) };
         let due = Due {
+            call: Some(call),
             name: &call.executor,
             principal: &turn.principal,
             turn: call.turn,
             arrived,
-            file: call.file.as_ref(),
             told,
-            by_planner: call.notes.is_some(),
             stopped: turn.stopped,
-            card: call.approved.as_deref(),
             purse,
             running: self.budgets.running_of(&turn.principal.name),
         };
@@ -323,7 +321,7 @@ impl Policy {
             why: decided.verdict.why.clone(),
         };
         let copy = call.arguments.share().map_err(|error| internal(&error.to_string()))?;
-        Ok(self.open_and_decide(&call.opening, decided.trace, word, copy).await?.seq)
+        Ok(call.opening.record_with(&self.base.memory, decided.trace, word, copy).await?.seq)
     }
 
     /// Has sandboxd run what was decided, and keeps the result.
@@ -435,6 +433,17 @@ impl Policy {
             return registry.named(&call.executor);
         }
         Named::Unknown
+    }
+
+    /// What may be spent for a call that costs something; memoryd counts only in a turn that it knows.
+    ///
+    /// # Errors
+    /// When the turn could not be opened, or memoryd cannot say.
+    pub(crate) async fn purse_of(&self, call: &Call) -> Result<Option<Purse<'_>>, Refusal> {
+        if self.budgets.price_of(&call.executor) > 0 {
+            call.opening.record(&self.base.memory).await?;
+        }
+        self.budgets.purse(call.turn, &call.executor).await
     }
 }
 

@@ -6,13 +6,15 @@
 use std::rc::Rc;
 
 use metnos_proto::edges::door_policyd;
-use metnos_proto::msg::common::Refusal;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::common::{Channel, Refusal, Standing};
 use metnos_proto::msg::policyd::{Acted, Answer, Answered, CardSettled};
 use metnos_proto::payload::Sealed;
 
 use crate::approvals::cards::not_durable;
 use crate::approvals::grants::DAYS;
 use crate::approvals::{self, Card, CardState, Way, no};
+use crate::calls::turns::Turn;
 use crate::executors::registry::Signed;
 use crate::people::principal::Principal;
 use crate::policy::Policy;
@@ -20,6 +22,14 @@ use crate::policy::direct::By;
 
 /// The name of the owner to others who learn what he has decided.
 const OWNER: &str = "owner";
+
+/// The channel and the sender of a principal's name.
+fn channel_of(principal: &str) -> Option<(Channel, &str)> {
+    let (channel, sender) = principal.split_once(':')?;
+    Channel::named(channel)
+        .filter(|known| !matches!(known, Channel::Scheduler | Channel::Metnos))
+        .map(|channel| (channel, sender))
+}
 
 impl Policy {
     /// Takes an answer, once, and does what it says: exactly the acts of the card, or nothing.
@@ -132,7 +142,7 @@ impl Policy {
         let ran = answered.runs.iter().filter(|run| matches!(run.acted, Acted::Ran(_))).count();
         self.open_anew(card);
         self.calls.files.forget(&card.id);
-        let acts = self.settled_acts(card, answered);
+        let acts = self.approvals.cards.settled_acts(card, answered);
         let note = CardSettled {
             acts,
             turn: card.turn,
@@ -143,6 +153,26 @@ impl Policy {
             ran: u32::try_from(ran).unwrap_or(u32::MAX),
         };
         self.people.note_to_door(door_policyd::Note::CardSettled(note)).await;
+    }
+
+    /// The turn that had asked goes on now: if it is gone here, it is opened anew, as one that has read everything.
+    pub(crate) fn open_anew(self: &Rc<Self>, card: &Card) {
+        if self.calls.turns.borrow().get(card.turn).is_some() || card.trace == TraceId::NONE {
+            return;
+        }
+        let Some((channel, sender)) = channel_of(&card.principal) else { return };
+        match self.people.who(channel, sender) {
+            Ok(principal) if principal.standing != Standing::Stranger => {
+                let (world, now) = (self.people.world(&principal), self.base.clock.monotonic_ms());
+                let anew = Turn::anew(card.trace, principal, world, now);
+                match self.calls.turns.borrow_mut().open(card.turn, anew, now) {
+                    Ok(Some(evicted)) => self.forget(evicted),
+                    Ok(None) => {}
+                    Err(no) => tracing::warn!(%no, "a turn whose card was answered cannot go on"),
+                }
+            }
+            Ok(_) | Err(_) => {}
+        }
     }
 }
 

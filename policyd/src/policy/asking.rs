@@ -6,13 +6,13 @@ use std::rc::Rc;
 use metnos_proto::edge::RpcError;
 use metnos_proto::executor::{Class, Role};
 use metnos_proto::json;
-use metnos_proto::msg::common::{CallRef, ExecutorId, Outcome, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{CallRef, ExecutorId, Integrity, Outcome, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::policyd::Acted;
 use metnos_proto::msg::sandboxd::{Reference, Resolve};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
-use crate::approvals::cards::{Asking, COUNTED, COUNTER, COUNTS_FROM, origin};
+use crate::approvals::cards::Asking;
 use crate::approvals::grants::Scope;
 use crate::approvals::{Asked, Card, Count, MAX_ARGUMENTS};
 use crate::calls::call::Call;
@@ -20,6 +20,13 @@ use crate::calls::outcome::values_of;
 use crate::decision::{MAX_WHY, Verdict, can_be_stored};
 use crate::policy::Policy;
 use crate::text::head;
+
+/// The executor that counts what an act would touch.
+const COUNTER: &str = "fs_count";
+/// What its result says.
+const COUNTED: [&str; 4] = ["/files", "/folders", "/bytes", "/covered"];
+/// Where counts stand among the calls of a turn: behind every number that a planner gets to.
+const COUNTS_FROM: u16 = 60_000;
 
 impl Policy {
     /// Makes the card for an act, and says that it waits.
@@ -185,4 +192,14 @@ impl Policy {
             _ => None,
         }
     }
+}
+
+/// Where an argument came from, as the card has it.
+fn origin(field: &metnos_policy::rules::Shown) -> [String; 4] {
+    let label = match field.label.integrity {
+        Integrity::Trusted => "trusted",
+        Integrity::Vouched => "vouched",
+        Integrity::Untrusted => "untrusted",
+    };
+    [field.pointer.clone(), field.role.name().to_owned(), label.to_owned(), field.source.name().to_owned()]
 }

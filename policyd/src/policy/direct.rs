@@ -67,7 +67,9 @@ impl Policy {
             // What was sent is another principal's until the owner has looked at it.
             opened.flow.read(Label { integrity: Integrity::Untrusted, readers: Readers::Private }, true);
         }
-        self.as_asked(&by, &mut opened.flow);
+        if let By::Card(card) = &by {
+            self.approvals.cards.as_asked(card, &mut opened.flow);
+        }
         let approved = match by {
             By::Card(card) => Some(card),
             By::Typed | By::Sent => None,
@@ -94,7 +96,7 @@ impl Policy {
         };
         let acted = self.mediate(call).await;
         // What was not even decided opens its turn all the same: its end must have something to end.
-        let opened = self.open_turn(&opening).await;
+        let opened = opening.record(&self.base.memory).await;
         let acted = match (opened, acted) {
             (Err(refusal), Err(_)) => Err(refusal),
             (_, acted) => acted,
@@ -109,11 +111,29 @@ impl Policy {
                 .map(|open| crate::policy::hand_over::share(open, ran.handle)),
             Ok(Acted::Denied(_)) | Err(_) => None,
         };
-        self.hand_to_asker(turn, card.as_deref(), &acted);
+        self.approvals.cards.hand_to_asker(turn, card.as_deref(), &acted);
         let given = self.calls.turns.borrow_mut().end(turn).and_then(|open| open.file);
         self.close_direct(trace, DirectTurnDone { turn, end }).await;
         let nothing = || Sealed::new(b"{}").map_err(|error| internal(&error.to_string()));
         let result = result.unwrap_or_else(nothing)?;
         Ok((CallRun { turn, acted: acted? }, result, given))
+    }
+
+    /// Has the end of a direct turn recorded. It is on its way to memoryd, before anything that is said later, when this
+    /// returns; whoever called waits for his answer and not for that line, on which nothing depends.
+    pub(crate) async fn close_direct(self: &Rc<Self>, trace: TraceId, done: DirectTurnDone) {
+        let policy = Rc::clone(self);
+        let turn = done.turn;
+        let mut closing = Box::pin(async move {
+            if let Err(error) = policy.base.memory.direct_turn_done(trace, done, []).await {
+                tracing::error!(%error, %turn, "the end of a direct turn could not be recorded");
+            }
+            policy.forget(turn);
+        });
+        // The first poll sends.
+        let sent = std::future::poll_fn(|cx| std::task::Poll::Ready(closing.as_mut().poll(cx)));
+        if tokio::task::unconstrained(sent).await.is_pending() {
+            tokio::task::spawn_local(closing);
+        }
     }
 }

@@ -37,15 +37,13 @@ impl Policy {
         let registry = self.executors.registry.borrow();
         let resolved = Ok(Resolved::new());
         let due = Due {
+            call: None,
             name: &ask.executor,
             principal: &principal,
             turn: TurnId::NONE,
             arrived: (&parsed, &resolved),
-            file: None,
             told: told.as_deref(),
-            by_planner: false,
             stopped: false,
-            card: None,
             purse: purse.as_ref(),
             running: self.budgets.running_of(&principal.name),
         };

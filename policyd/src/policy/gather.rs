@@ -10,12 +10,12 @@ use metnos_policy::evidence::results::Output;
 use metnos_proto::ids::TurnId;
 use metnos_proto::json::JsonError;
 use metnos_proto::msg::common::{CallRef, Level, Refusal};
-use metnos_proto::payload::Sealed;
 
 use crate::approvals::grants::Question;
 use crate::arguments::{Arguments, Filled, Resolved};
 use crate::budget::count::Over;
 use crate::budget::{Purse, no_room};
+use crate::calls::call::Call;
 use crate::decision::{Answers, Facts, Finding, Flow, Given, Load, Named, Stored, Verdict};
 use crate::executors::registry::{Registry, Signed};
 use crate::people::principal::Principal;
@@ -27,6 +27,8 @@ pub(crate) type Arrived<'a> = (&'a Result<Arguments, JsonError>, &'a Result<Reso
 
 /// A call that a decision is due on.
 pub(crate) struct Due<'a> {
+    /// The call; `None` for a question about one that nobody makes.
+    pub(crate) call: Option<&'a Call>,
     /// The executor, as the caller named it.
     pub(crate) name: &'a str,
     /// Who asks.
@@ -35,16 +37,10 @@ pub(crate) struct Due<'a> {
     pub(crate) turn: TurnId,
     /// The arguments.
     pub(crate) arrived: Arrived<'a>,
-    /// The file that comes with the call, for an executor that takes one.
-    pub(crate) file: Option<&'a Sealed>,
     /// The secret whose value stood in the arguments, which were replaced by an empty object.
     pub(crate) told: Option<&'a str>,
-    /// Whether a planner asks.
-    pub(crate) by_planner: bool,
     /// The turn has put more questions than a turn may.
     pub(crate) stopped: bool,
-    /// The card on which exactly this was approved.
-    pub(crate) card: Option<&'a str>,
     /// What there is to spend for it; `None` when it costs nothing.
     pub(crate) purse: Option<&'a Purse<'a>>,
     /// Calls of the principal that run now.
@@ -63,6 +59,12 @@ pub(crate) struct Gathered {
     stored: Option<(String, bool)>,
     fault: Option<String>,
     files: Files,
+    findings: Findings,
+    sandbox_ready: bool,
+}
+
+/// What speaks against the call, by who says so.
+struct Findings {
     switches: Option<Verdict>,
     turn: Option<Verdict>,
     secrets: Option<Verdict>,
@@ -70,7 +72,6 @@ pub(crate) struct Gathered {
     listed: Option<Verdict>,
     cost: Option<Verdict>,
     way_back: Option<Verdict>,
-    sandbox_ready: bool,
 }
 
 impl Policy {
@@ -92,7 +93,7 @@ impl Policy {
         let withheld =
             || signed.and_then(|signed| self.secrets.vault.borrow().withheld(&signed.manifest, &signed.digests));
         let used_up = || signed.and_then(|signed| self.budgets.used_up(signed));
-        let unfit = || crate::calls::files::unfit(signed, due.file);
+        let unfit = || crate::calls::files::unfit(signed, due.call.and_then(|call| call.file.as_ref()));
         let stopped = || {
             Verdict::deny("turn.stopped", "this turn has put more questions than a turn may, and was stopped")
                 .with_remedy("say anew what is still to be done")
@@ -104,18 +105,20 @@ impl Policy {
                 .zip(filled.as_ref())
                 .map(|(signed, filled)| self.base.perimeter.looked_at(signed, filled))
                 .unwrap_or_default(),
-            listed: signed
-                .zip(filled.as_ref())
-                .and_then(|(signed, filled)| self.base.perimeter.not_there(signed, filled))
-                .or_else(unfit),
-            switches: self.executors.switched_off(due.name),
-            turn: due.stopped.then(stopped),
-            secrets: told.or_else(withheld),
-            budgets: used_up().or_else(|| over.map(|over| no_room(over, principal))),
-            cost: (due.principal.level != Level::Full).then(|| self.budgets.costly(due.name)).flatten(),
-            way_back: signed
-                .and_then(|signed| undo::missing(&signed.manifest, |name| registry.callable(name).is_some()))
-                .map(|why| Verdict::ask("undo.missing", why)),
+            findings: Findings {
+                listed: signed
+                    .zip(filled.as_ref())
+                    .and_then(|(signed, filled)| self.base.perimeter.not_there(signed, filled))
+                    .or_else(unfit),
+                switches: self.executors.switched_off(due.name),
+                turn: due.stopped.then(stopped),
+                secrets: told.or_else(withheld),
+                budgets: used_up().or_else(|| over.map(|over| no_room(over, principal))),
+                cost: (due.principal.level != Level::Full).then(|| self.budgets.costly(due.name)).flatten(),
+                way_back: signed
+                    .and_then(|signed| undo::missing(&signed.manifest, |name| registry.callable(name).is_some()))
+                    .map(|why| Verdict::ask("undo.missing", why)),
+            },
             sandbox_ready: self.base.sandbox_ready(),
             signed: registry.callable(due.name),
             filled,
@@ -151,9 +154,9 @@ impl Gathered {
         Facts {
             name: due.name,
             executor: named,
-            by_planner: due.by_planner,
-            switches: Finding::of(self.switches.as_ref()),
-            turn: Finding::of(self.turn.as_ref()),
+            by_planner: due.call.is_some_and(|call| call.notes.is_some()),
+            switches: Finding::of(self.findings.switches.as_ref()),
+            turn: Finding::of(self.findings.turn.as_ref()),
             given: Some(Given {
                 parsed: parsed.as_ref(),
                 resolved: resolved.as_ref(),
@@ -161,21 +164,21 @@ impl Gathered {
                 fault: self.fault.as_deref(),
                 withheld: due.told.is_some(),
             }),
-            secrets: Finding::of(self.secrets.as_ref()),
+            secrets: Finding::of(self.findings.secrets.as_ref()),
             load: Some(load),
-            budgets: Finding::of(self.budgets.as_ref()),
-            listed: Finding::of(self.listed.as_ref()),
+            budgets: Finding::of(self.findings.budgets.as_ref()),
+            listed: Finding::of(self.findings.listed.as_ref()),
             flow: Some(Flow { world, context, results, files: &self.files }),
             answers: Answers {
-                card: due.card,
+                card: due.call.and_then(|call| call.approved.as_deref()),
                 stored: match &self.stored {
                     None => Stored::None,
                     Some((id, true)) => Stored::Always(id),
                     Some((id, false)) => Stored::Never(id),
                 },
             },
-            cost: Finding::of(self.cost.as_ref()),
-            way_back: Finding::of(self.way_back.as_ref()),
+            cost: Finding::of(self.findings.cost.as_ref()),
+            way_back: Finding::of(self.findings.way_back.as_ref()),
             sandbox_ready: self.sandbox_ready,
         }
     }

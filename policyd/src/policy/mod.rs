@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Closed;
+use metnos_proto::msg::common::Refusal;
 use metnos_proto::msg::policyd::PolicyReport;
 use metnos_proto::msg::sandboxd::Forget;
 
@@ -28,6 +29,7 @@ use crate::executors::switches::What;
 use crate::key::InstanceKey;
 use crate::opened::Kept;
 use crate::people::Principals;
+use crate::people::principal::Principal;
 use crate::undo::Undo;
 use crate::vaglio::Proposals;
 use crate::vault::Secrets;
@@ -42,9 +44,6 @@ mod explain;
 mod funding;
 pub(crate) mod gather;
 mod hand_over;
-mod opening;
-mod resume;
-mod stop;
 mod undo;
 
 /// What calls of all turns share.
@@ -207,5 +206,21 @@ impl Policy {
             disabled: switches.keys().filter_map(What::executor).map(str::to_owned).collect(),
             notices: self.people.notices.list(),
         }
+    }
+
+    /// Stops everything: nothing is allowed from here on, and what runs is ended. How many runs that were.
+    ///
+    /// # Errors
+    /// When it was not written down, or sandboxd did not answer; it is stopped all the same.
+    pub(crate) async fn stop_all(&self, principal: &Principal) -> Result<u32, Refusal> {
+        let thrown = self.executors.throw(What::All, principal, "", None).await;
+        self.thinking.stop_thinking();
+        let killed = thrown?;
+        self.base.event(
+            "panic",
+            &format!("{} has stopped everything; {killed} calls were ended", principal.name),
+            None,
+        );
+        Ok(killed)
     }
 }

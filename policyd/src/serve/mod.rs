@@ -129,7 +129,7 @@ impl planner_policyd::Serve for Policy {
 
     async fn end_turn(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {
         self.calls.turns.borrow_mut().end(ask.turn);
-        self.stays_over(ask.turn);
+        self.approvals.cards.stays_over(ask.turn);
         self.forget(ask.turn);
         Ok((Done {}, []))
     }

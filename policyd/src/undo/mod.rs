@@ -1,6 +1,5 @@
 //! The way back: what an act leaves behind before it begins, so that its inverse can be run later, once,
-//! on exactly what it has touched (design: policy §6). This is the pure core: it decides nothing, and
-//! an inverse is a call like any other.
+//! on exactly what it has touched (design: policy §6). It decides nothing: an inverse is a call like any other.
 
 pub(crate) mod store;
 

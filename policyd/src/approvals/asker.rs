@@ -1,29 +1,17 @@
-//! How a turn goes on whose card was answered: what became of its acts, where their results are, and what holds when
-//! nobody knows any more what was read in it. It never makes a context cleaner than it was.
-
-use std::rc::Rc;
+//! What whoever had asked gets of an answered card: what became of its acts, and where their results are.
 
 use metnos_policy::evidence::context::{Context, Who};
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
-use metnos_proto::msg::common::{Channel, Integrity, Label, Outcome, Readers, Refusal, Standing};
+use metnos_proto::msg::common::{Integrity, Label, Outcome, Readers, Refusal};
 use metnos_proto::msg::policyd::{Acted, Answered, Ran, SettledAct};
 
 use crate::approvals::Card;
-use crate::policy::Policy;
-use crate::policy::direct::By;
+use crate::approvals::cards::Cards;
 
-/// The channel and the sender of a principal's name.
-fn channel_of(principal: &str) -> Option<(Channel, &str)> {
-    let (channel, sender) = principal.split_once(':')?;
-    Channel::named(channel)
-        .filter(|known| !matches!(known, Channel::Scheduler | Channel::Metnos))
-        .map(|channel| (channel, sender))
-}
-
-impl Policy {
+impl Cards {
     /// What became of each act of a card, and where its result is.
     pub(crate) fn settled_acts(&self, card: &Card, answered: &Answered) -> Vec<SettledAct> {
-        let turns = self.calls.turns.borrow();
+        let turns = self.turns.borrow();
         let turn = turns.get(card.turn);
         // What was begun on an earlier answer is not reported again.
         let told = answered.runs.len() + card.begun;
@@ -48,30 +36,9 @@ impl Policy {
         acts.collect()
     }
 
-    /// The turn that had asked goes on now: if it is gone here, it is opened anew, as one that has read everything.
-    pub(crate) fn open_anew(self: &Rc<Self>, card: &Card) {
-        if self.calls.turns.borrow().get(card.turn).is_some() || card.trace == TraceId::NONE {
-            return;
-        }
-        let Some((channel, sender)) = channel_of(&card.principal) else { return };
-        match self.people.who(channel, sender) {
-            Ok(principal) if principal.standing != Standing::Stranger => {
-                let (world, now) = (self.people.world(&principal), self.base.clock.monotonic_ms());
-                let anew = crate::calls::turns::Turn::anew(card.trace, principal, world, now);
-                match self.calls.turns.borrow_mut().open(card.turn, anew, now) {
-                    Ok(Some(evicted)) => self.forget(evicted),
-                    Ok(None) => {}
-                    Err(no) => tracing::warn!(%no, "a turn whose card was answered cannot go on"),
-                }
-            }
-            Ok(_) | Err(_) => {}
-        }
-    }
-
     /// What a guest has asked for and the owner has allowed is a guest's all the same: it is he who sees what comes of it.
-    pub(crate) fn as_asked(&self, by: &By, flow: &mut Context) {
-        let By::Card(card) = by else { return };
-        if self.approvals.cards.all.borrow().get(card).is_some_and(Card::is_a_guests) {
+    pub(crate) fn as_asked(&self, card: &str, flow: &mut Context) {
+        if self.all.borrow().get(card).is_some_and(Card::is_a_guests) {
             flow.who = Who::Guest;
         }
     }
@@ -80,8 +47,8 @@ impl Policy {
     pub(crate) fn hand_to_asker(&self, from: TurnId, card: Option<&str>, acted: &Result<Acted, Refusal>) {
         let (Ok(Acted::Ran(Ran { handle, .. })), Some(card)) = (acted, card) else { return };
         let handle = *handle;
-        let Some(to) = self.approvals.cards.all.borrow().get(card).map(|card| card.turn) else { return };
-        let mut turns = self.calls.turns.borrow_mut();
+        let Some(to) = self.all.borrow().get(card).map(|card| card.turn) else { return };
+        let mut turns = self.turns.borrow_mut();
         if turns.get(to).is_none() {
             return;
         }
@@ -93,7 +60,7 @@ impl Policy {
 
     /// A turn is over by its planner's word: an answer to a card of it opens it no more.
     pub(crate) fn stays_over(&self, turn: TurnId) {
-        for card in self.approvals.cards.all.borrow_mut().values_mut().filter(|card| card.turn == turn) {
+        for card in self.all.borrow_mut().values_mut().filter(|card| card.turn == turn) {
             card.trace = TraceId::NONE;
         }
     }
