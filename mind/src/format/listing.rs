@@ -141,7 +141,9 @@ impl<'de> Deserialize<'de> for ErrorField {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Ok(match Value::deserialize(from)? {
             Value::String(text) => Self::Text(text),
-            value => read(&value).map_or(Self::Other, Self::Words),
+            value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                read(&value).map_or(Self::Other, Self::Words)
+            }
         })
     }
 }

@@ -344,13 +344,8 @@ fn call(executor: &str, mut arguments: Map<String, Value>, frame: &Frame) -> Res
 fn look(arguments: &Map<String, Value>) -> Result<ResultRequest, String> {
     let LookFields { of, from } = fields(arguments);
     let of = of.as_str().ok_or_else(|| "`of` must name a call, such as c1".to_owned())?;
-    let from = match from {
-        Value::Null => 0,
-        from => from
-            .as_u64()
-            .and_then(|from| usize::try_from(from).ok())
-            .ok_or_else(|| "`from` must be a whole number".to_owned())?,
-    };
+    let from = if from.is_null() { Some(0) } else { from.as_u64().and_then(|from| usize::try_from(from).ok()) };
+    let from = from.ok_or_else(|| "`from` must be a whole number".to_owned())?;
     Ok(ResultRequest { from, ..place(of)? })
 }
 
