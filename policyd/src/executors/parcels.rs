@@ -278,7 +278,7 @@ impl Executors {
             reversible: effects.reversible,
             profile: sandbox.profile,
             capabilities: serde_json::to_value(&sandbox.capabilities).map_err(|why| fault(why.to_string()))?,
-            quotas: serde_json::to_value(&sandbox.quotas).map_err(|why| fault(why.to_string()))?,
+            quotas: serde_json::to_value(sandbox.quotas).map_err(|why| fault(why.to_string()))?,
             origin: origin.clone(),
             created_by: executor.created_by,
             cases: cases(&born),
