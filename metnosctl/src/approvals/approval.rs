@@ -131,7 +131,7 @@ fn all_done(screen: &mut Screen, card: &CardView, answered: &Answered, results: 
 #[serde(untagged)]
 pub enum Approved {
     /// One act.
-    One(run::RunReport),
+    One(Box<run::RunReport>),
     /// More acts.
     More(CardRuns),
 }
