@@ -5,10 +5,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use metnos_proto::doc::policy::Verdict;
 use metnos_proto::ids::Blake3;
 use metnos_proto::json::{self, RefSite};
 use metnos_proto::msg::common::{CallRef, Integrity, Lang, Level, Standing};
 use metnos_proto::msg::memoryd as memory;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::call::arguments::{Arguments, Filled, Resolved};
@@ -30,6 +33,58 @@ pub const MAX_CALLS: usize = 100_000;
 pub const MAX_CATALOGUES: usize = 64;
 /// Where the instance of a trace is taken to live.
 const HOME: &str = "/home/owner/.local/share/metnos";
+
+metnos_proto::names! {
+    /// What kind of line it is.
+    pub enum LineKind {
+        /// What became of a call.
+        Verdict = "verdict",
+    }
+}
+
+metnos_proto::names! {
+    /// Where data comes from.
+    pub enum IntegrityLetter {
+        /// From the owner.
+        Trusted = "T",
+        /// From a source that the owner vouches for.
+        Vouched = "V",
+        /// From elsewhere.
+        Untrusted = "X",
+    }
+}
+
+/// What became of a call of a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReplayVerdict {
+    /// What kind of line this is.
+    #[serde(rename = "type")]
+    pub kind: LineKind,
+    /// The number of the call.
+    pub seq: u64,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// The rule that decides.
+    pub rule: String,
+    /// What the turn had read before; not there for an executor that the catalogue does not have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ctx: Option<IntegrityLetter>,
+    /// Why.
+    pub why: String,
+    /// Where each argument comes from.
+    pub fields: Vec<ReplayField>,
+}
+
+/// Where one argument comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReplayField {
+    /// Its pointer.
+    pub ptr: String,
+    /// How far it can be trusted.
+    pub label: IntegrityLetter,
+    /// Who stands behind it.
+    pub src: String,
+}
 
 /// What makes a line no event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -97,7 +152,7 @@ impl<C: FnMut(&str) -> Result<Value, String>> Replay<C> {
     ///
     /// # Errors
     /// [`Malformed`] when the line is no event, or misses what its kind must have.
-    pub fn line(&mut self, line: &str) -> Result<Option<Value>, Malformed> {
+    pub fn line(&mut self, line: &str) -> Result<Option<ReplayVerdict>, Malformed> {
         if line.trim().is_empty() {
             return Ok(None);
         }
@@ -221,7 +276,7 @@ impl Trace {
         Ok(())
     }
 
-    fn call(&mut self, event: &Value) -> Result<Value, Malformed> {
+    fn call(&mut self, event: &Value) -> Result<ReplayVerdict, Malformed> {
         let (seq, executor) = (number(event, "seq")?, text(event, "executor")?);
         let args =
             event.get("args").filter(|args| args.is_object()).ok_or_else(|| malformed("`args` must be an object"))?;
@@ -232,9 +287,9 @@ impl Trace {
         self.waiting = None;
         let Some(spec) = self.specs.get(executor).cloned() else {
             let why = format!("the catalogue has no executor {executor:?}");
-            return Ok(
-                json!({"type": "verdict", "seq": seq, "verdict": "deny", "rule": "executor.unknown", "why": why, "fields": []}),
-            );
+            let rule = "executor.unknown".to_owned();
+            let kind = LineKind::Verdict;
+            return Ok(ReplayVerdict { kind, seq, verdict: Verdict::Deny, rule, ctx: None, why, fields: Vec::new() });
         };
         let (decided, label) = {
             let context = self.contexts.get(&self.current).ok_or_else(|| malformed("nothing was said yet"))?;
@@ -439,24 +494,36 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-fn letter(integrity: Integrity) -> &'static str {
+const fn letter(integrity: Integrity) -> IntegrityLetter {
     match integrity {
-        Integrity::Trusted => "T",
-        Integrity::Vouched => "V",
-        Integrity::Untrusted => "X",
+        Integrity::Trusted => IntegrityLetter::Trusted,
+        Integrity::Vouched => IntegrityLetter::Vouched,
+        Integrity::Untrusted => IntegrityLetter::Untrusted,
     }
 }
 
 /// The line that is printed for a call.
-fn verdict(seq: u64, decided: &decision::Decision, context: Integrity) -> Value {
-    let field = |field: &Shown| json!({"ptr": field.pointer, "label": letter(field.label.integrity), "src": field.source.name()});
-    let fields: Vec<Value> = decided.judgement.iter().flat_map(|judgement| &judgement.fields).map(field).collect();
+fn verdict(seq: u64, decided: &decision::Decision, context: Integrity) -> ReplayVerdict {
+    let field = |field: &Shown| ReplayField {
+        ptr: field.pointer.clone(),
+        label: letter(field.label.integrity),
+        src: field.source.name().to_owned(),
+    };
     // The ruling's own words, without what the profile of this replay would grant.
     let ruling = decided.judgement.as_ref().map(|judgement| &judgement.ruling);
     let why =
         ruling.filter(|ruling| ruling.rule == decided.verdict.rule).map_or(&decided.verdict.why, |ruling| &ruling.why);
-    json!({
-        "type": "verdict", "seq": seq, "verdict": decided.verdict.decision.name(), "rule": decided.verdict.rule,
-        "ctx": letter(context), "why": why, "fields": fields,
-    })
+    ReplayVerdict {
+        kind: LineKind::Verdict,
+        seq,
+        verdict: match decided.verdict.decision {
+            memory::Verdict::Allow => Verdict::Allow,
+            memory::Verdict::Ask => Verdict::Ask,
+            memory::Verdict::Deny => Verdict::Deny,
+        },
+        rule: decided.verdict.rule.clone(),
+        ctx: Some(letter(context)),
+        why: why.clone(),
+        fields: decided.judgement.iter().flat_map(|judgement| &judgement.fields).map(field).collect(),
+    }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use metnos_policy::evidence::context::Confirm;
-use metnos_policy::replay::{Options, Replay};
+use metnos_policy::replay::{Options, Replay, ReplayVerdict};
 use metnos_proto::msg::common::{Lang, Level};
 use serde_json::{Map, Value, json};
 
@@ -255,7 +255,7 @@ impl<'a> Talk<'a> {
         talk
     }
 
-    fn say(&mut self, event: &Value) -> Option<Value> {
+    fn say(&mut self, event: &Value) -> Option<ReplayVerdict> {
         self.engine.line(&event.to_string()).unwrap()
     }
 
@@ -290,7 +290,7 @@ impl<'a> Talk<'a> {
     fn call(&mut self, executor: &str, args: &Map<String, Value>, refs: &Value) -> String {
         self.seq += 1;
         let event = json!({"type": "call", "seq": self.seq, "executor": executor, "args": args, "refs": refs});
-        let verdict = self.say(&event).unwrap()["verdict"].as_str().unwrap().to_owned();
+        let verdict = self.say(&event).unwrap().verdict.name().to_owned();
         if verdict == "ask" {
             // The owner sees where it comes from, and refuses.
             self.say(&json!({"type": "human", "seq": self.seq, "answer": "deny"}));

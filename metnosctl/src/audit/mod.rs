@@ -5,13 +5,15 @@ pub mod proof;
 pub mod search;
 pub mod witness;
 
+use metnos_proto::doc::chronicle::EventLine;
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::memoryd::{Tail, Verify, VerifyReport};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
-
+use metnos_proto::msg::memoryd::{Finding, Tail, Verify, VerifyReport};
 use metnos_proto::payload::Sealed;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::command_line::cli::AuditCommand;
 use crate::daemons::connection::Connection;
@@ -52,9 +54,9 @@ fn tail(screen: &mut Screen, reach: &mut Connection, lines: u32) -> Result<Exit,
     let (_, [text]) = reach.open::<CtlMemoryd>()?.tail(TraceId::NONE, Tail { lines, after: 0 }, [])?;
     let unreadable = |why: String| CtlError::failed("the chronicle's lines", why, "check it: `metnosctl audit verify`");
     let bytes = text.read().map_err(|error| unreadable(error.to_string()))?;
-    let events = documents(&bytes).map_err(unreadable)?;
+    let events: Vec<EventLine> = documents(&bytes).map_err(unreadable)?;
     if screen.json() {
-        screen.document(&Value::Array(events))?;
+        screen.document(&events)?;
         return Ok(Exit::Done);
     }
     list(screen, &events)?;
@@ -71,26 +73,19 @@ pub(crate) fn documents<T: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<T>, Str
 }
 
 /// Lines for people, one a row.
-pub(crate) fn list(screen: &mut Screen, events: &[Value]) -> Result<(), CtlError> {
+pub(crate) fn list(screen: &mut Screen, events: &[EventLine]) -> Result<(), CtlError> {
     let mut table = Table::new(&["SEQ", "TIME (UTC)", "BY", "WHAT", "TURN", ""]);
     for event in events {
         table.row(vec![
-            cell(field(event, "seq")),
-            inked(field(event, "ts"), Ink::Dim),
-            cell(field(event, "emitter")),
-            cell(field(event, "event_type")),
-            inked(tail_of(&field(event, "turn_id")), Ink::Dim),
-            cell(gist(&event["payload"])),
+            cell(event.seq.to_string()),
+            inked(&event.ts, Ink::Dim),
+            cell(&event.emitter),
+            cell(&event.event_type),
+            inked(tail_of(event.turn_id.as_deref().unwrap_or_default()), Ink::Dim),
+            cell(gist(&event.payload)),
         ]);
     }
     table.show(screen, 0)
-}
-
-pub(crate) fn field(event: &Value, key: &str) -> String {
-    match event.get(key) {
-        None | Some(Value::Null) => String::new(),
-        Some(value) => scalar(value),
-    }
 }
 
 /// The last characters of an id: they differ where the first ones are the time's.
@@ -140,6 +135,59 @@ fn is_informative(value: &Value) -> bool {
     }
 }
 
+/// What came of a verification.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Verification {
+    /// Whether all of it holds.
+    ok: bool,
+    /// How many lines were checked.
+    lines: u64,
+    /// The last of them.
+    head: Head,
+    /// What does not hold, the first ones.
+    findings: Vec<VerifyFinding>,
+    /// How many findings there are.
+    findings_total: u64,
+    /// How many signed heads were met.
+    anchors: usize,
+}
+
+/// The last line of the chronicle.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Head {
+    /// Its number.
+    seq: u64,
+    /// Its hash.
+    hash: String,
+}
+
+/// Something that does not hold.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Finding")]
+pub struct VerifyFinding {
+    /// At which line; 0 when at none.
+    seq: u64,
+    /// What kind of thing.
+    kind: String,
+    /// What does not hold.
+    detail: String,
+}
+
+impl Verification {
+    fn of(report: &VerifyReport, anchors: usize) -> Self {
+        let finding =
+            |one: &Finding| VerifyFinding { seq: one.seq, kind: one.kind.clone(), detail: one.detail.clone() };
+        Self {
+            ok: report.findings_total == 0 && report.findings.is_empty(),
+            lines: report.lines,
+            head: Head { seq: report.head.seq, hash: report.head.hash.to_string() },
+            findings: report.findings.iter().map(finding).collect(),
+            findings_total: report.findings_total,
+            anchors,
+        }
+    }
+}
+
 /// Has memoryd check everything after line `since`, against the heads that policyd has signed; the report, and how
 /// many heads those were.
 ///
@@ -168,18 +216,10 @@ fn verify(screen: &mut Screen, reach: &mut Connection, since: u64) -> Result<Exi
 }
 
 fn show(screen: &mut Screen, report: &VerifyReport, heads: usize) -> Result<Exit, CtlError> {
-    let ok = report.findings_total == 0 && report.findings.is_empty();
+    let verification = Verification::of(report, heads);
+    let ok = verification.ok;
     if screen.json() {
-        let findings: Vec<Value> = report
-            .findings
-            .iter()
-            .map(|finding| json!({ "seq": finding.seq, "kind": finding.kind, "detail": finding.detail }))
-            .collect();
-        screen.document(&json!({
-            "ok": ok, "lines": report.lines,
-            "head": { "seq": report.head.seq, "hash": report.head.hash.to_string() },
-            "findings": findings, "findings_total": report.findings_total, "anchors": heads,
-        }))?;
+        screen.document(&verification)?;
     } else {
         let lines = counted(report.lines, "line", "lines");
         let head = format!("head {} {}", report.head.seq, report.head.hash);
@@ -210,7 +250,8 @@ mod tests {
     use super::*;
     use crate::screen::testing::screen;
     use metnos_proto::ids::Sha256;
-    use metnos_proto::msg::memoryd::{Finding, Recorded};
+    use metnos_proto::msg::memoryd::Recorded;
+    use serde_json::json;
 
     fn report(findings: Vec<Finding>, total: u64) -> VerifyReport {
         VerifyReport { lines: 3, head: Recorded { seq: 3, hash: Sha256([7; 32]) }, findings, findings_total: total }

@@ -7,18 +7,21 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use ed25519_dalek::VerifyingKey;
-use metnos_proto::doc::chronicle::LineProof;
+use metnos_proto::chain::Anchor;
+use metnos_proto::doc::chronicle::{LineProof, SignedHead};
 use metnos_proto::edges::{CtlMemoryd, CtlPolicyd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::{Finding, LinesWanted, MemoryStatus, ProofWanted, Query};
 use metnos_proto::msg::policyd::{Anchors, PolicyStatus, RedactPayload};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::audit::documents;
 use crate::audit::search::page;
-use crate::audit::witness::{Follower, Signed, check as check_proof, document, key_of};
+use crate::audit::witness::{Follower, Proof, Signed, check as check_proof, key_of};
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
+use crate::json_constant::ConstTrue;
 use crate::screen::human::{ago, counted, now_ms};
 use crate::screen::table::{Table, cell, inked};
 use crate::screen::{Ink, Screen};
@@ -70,8 +73,8 @@ pub fn signed_heads(reach: &mut Connection) -> Result<Heads, CtlError> {
     loop {
         let (list, [text]) = policyd.anchors(TraceId::NONE, Anchors { after }, [])?;
         let bytes = text.read().map_err(|error| unreadable(error.to_string()))?;
-        for one in documents::<Value>(&bytes).map_err(unreadable)? {
-            heads.signed.push(Signed::from_json(&one).ok_or_else(|| unreadable("one of them is none".to_owned()))?);
+        for one in documents::<SignedHead>(&bytes).map_err(unreadable)? {
+            heads.signed.push(Signed::read(&one).ok_or_else(|| unreadable("one of them is none".to_owned()))?);
         }
         heads.broken = list.broken;
         if list.next <= after {
@@ -79,6 +82,27 @@ pub fn signed_heads(reach: &mut Connection) -> Result<Heads, CtlError> {
         }
         after = list.next;
     }
+}
+
+/// The heads that policyd has signed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SignedHeads<'a> {
+    /// The instance's public key.
+    public_key: &'a str,
+    /// Why policyd distrusts the chronicle; empty when it does not.
+    broken: &'a str,
+    /// Each head, oldest first.
+    anchors: Vec<CheckedHead>,
+}
+
+/// A signed head, and whether its signature is the instance's.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CheckedHead {
+    /// The head.
+    #[serde(flatten)]
+    head: SignedHead,
+    /// Whether the instance has signed it.
+    holds: bool,
 }
 
 /// `audit anchors`.
@@ -90,16 +114,9 @@ pub fn anchors(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlE
     let findings = heads.findings();
     let exit = if findings.is_empty() { Exit::Done } else { Exit::Failed };
     if screen.json() {
-        let all: Vec<Value> = heads
-            .signed
-            .iter()
-            .map(|one| {
-                let mut shown = one.to_json();
-                shown["holds"] = Value::Bool(one.holds(&heads.key));
-                shown
-            })
-            .collect();
-        screen.document(&json!({ "public_key": heads.public_key, "broken": heads.broken, "anchors": all }))?;
+        let head = |one: &Signed| CheckedHead { head: one.document(), holds: one.holds(&heads.key) };
+        let anchors = heads.signed.iter().map(head).collect();
+        screen.document(&SignedHeads { public_key: &heads.public_key, broken: &heads.broken, anchors })?;
         return Ok(exit);
     }
     let mut table = Table::new(&["SEQ", "SIGNED", "HASH", ""]);
@@ -117,6 +134,19 @@ pub fn anchors(screen: &mut Screen, reach: &mut Connection) -> Result<Exit, CtlE
         screen.aside(Ink::Bad, &finding.detail)?;
     }
     Ok(exit)
+}
+
+/// What was written to a file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Exported {
+    /// It was done.
+    ok: ConstTrue,
+    /// How many lines.
+    lines: u64,
+    /// How many signed heads were met.
+    anchors: u64,
+    /// The number of the last line.
+    last: u64,
 }
 
 /// `audit export`.
@@ -169,8 +199,8 @@ pub fn export(
     let lines = counted((follower.last() + 1).saturating_sub(from), "line", "lines");
     let met = counted(follower.met, "signed head", "signed heads");
     if screen.json() && file.is_some() {
-        let count = (follower.last() + 1).saturating_sub(from);
-        screen.document(&json!({ "ok": true, "lines": count, "anchors": follower.met, "last": follower.last() }))?;
+        let (lines, last) = ((follower.last() + 1).saturating_sub(from), follower.last());
+        screen.document(&Exported { ok: ConstTrue, lines, anchors: follower.met, last })?;
     } else if !screen.json() {
         screen.aside(Ink::Plain, &format!("{lines}, a whole chain, {met} met."))?;
     }
@@ -193,10 +223,26 @@ pub fn prove(screen: &mut Screen, reach: &mut Connection, seq: u64) -> Result<Ex
         |why: String| CtlError::failed(format!("the proof of line {seq}"), why, "`metnosctl audit verify` says more");
     let proof: LineProof =
         documents(&bytes).map_err(refused)?.pop().ok_or_else(|| refused("there is none".to_owned()))?;
-    let whole = document(&proof, signed, &heads.public_key);
-    check_proof(&whole).map_err(refused)?;
+    let whole = Proof::new(proof, signed, &heads.public_key);
+    let text = serde_json::to_string(&whole).map_err(|error| refused(error.to_string()))?;
+    check_proof(&text).map_err(refused)?;
     screen.document(&whole)?;
     Ok(Exit::Done)
+}
+
+/// What a proof proves.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Proven {
+    /// It proves something.
+    ok: ConstTrue,
+    /// The number of the line.
+    seq: u64,
+    /// Among how many lines it stands.
+    size: u64,
+    /// When their head was signed, in milliseconds since the epoch.
+    ts_ms: u64,
+    /// With which key.
+    public_key: String,
 }
 
 /// `audit prove --check FILE`.
@@ -213,12 +259,10 @@ pub fn check(screen: &mut Screen, path: &Path) -> Result<Exit, CtlError> {
         std::fs::File::open(path).and_then(|file| file.take(MAX_PROOF_BYTES).read_to_string(&mut text))
     };
     read.map_err(|error| failed(error.to_string()))?;
-    let whole: Value = serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
-    let (seq, anchor, key) = check_proof(&whole).map_err(|why| failed(format!("it proves nothing: {why}")))?;
+    let (seq, anchor, key) = check_proof(&text).map_err(|why| failed(format!("it proves nothing: {why}")))?;
     if screen.json() {
-        screen.document(
-            &json!({ "ok": true, "seq": seq, "size": anchor.seq, "ts_ms": anchor.ts_ms, "public_key": key }),
-        )?;
+        let Anchor { seq: size, ts_ms, .. } = anchor;
+        screen.document(&Proven { ok: ConstTrue, seq, size, ts_ms, public_key: key })?;
     } else {
         let size = anchor.seq;
         screen.line(&format!(
@@ -227,6 +271,17 @@ pub fn check(screen: &mut Screen, path: &Path) -> Result<Exit, CtlError> {
         screen.aside(Ink::Plain, "  → compare the key with the instance's: `metnosctl status`")?;
     }
     Ok(Exit::Done)
+}
+
+/// What was taken out.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Redacted {
+    /// It was done.
+    ok: ConstTrue,
+    /// The line that it was in.
+    seq: u64,
+    /// The line that says so.
+    recorded: u64,
 }
 
 /// `audit redact`.
@@ -263,7 +318,7 @@ pub fn redact(
     let word = RedactPayload { seq, why: why.to_owned() };
     let (done, []) = reach.open::<CtlPolicyd>()?.redact(TraceId::NONE, word, [])?;
     if screen.json() {
-        screen.document(&json!({ "ok": true, "seq": seq, "recorded": done.seq }))?;
+        screen.document(&Redacted { ok: ConstTrue, seq, recorded: done.seq })?;
     } else {
         screen.line(&format!("What line {seq} held is gone; line {} says so, and the chain holds.", done.seq))?;
         screen.aside(Ink::Plain, "  → older backups, snapshots of the disk and exports still have it")?;

@@ -1,6 +1,6 @@
 //! `audit search|show|scan`: what the owner looks for in the chronicle, page by page, as memoryd reads it out.
 
-use metnos_proto::doc::chronicle::SecretFound;
+use metnos_proto::doc::chronicle::{EventLine, SecretFound};
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::{LinesWanted, MAX_TAIL, Query, SearchWanted};
@@ -31,7 +31,7 @@ pub fn page(reach: &mut Connection, look: Query) -> Result<(Vec<u8>, u64), CtlEr
 ///
 /// # Errors
 /// When memoryd refuses or cannot be reached.
-pub fn turn_lines(reach: &mut Connection, turn: &str) -> Result<Vec<Value>, CtlError> {
+pub fn turn_lines(reach: &mut Connection, turn: &str) -> Result<Vec<EventLine>, CtlError> {
     let mut wanted = SearchWanted {
         text: String::new(),
         event_type: String::new(),
@@ -43,7 +43,7 @@ pub fn turn_lines(reach: &mut Connection, turn: &str) -> Result<Vec<Value>, CtlE
         before: 0,
         lines: MAX_TAIL,
     };
-    let mut found: Vec<Value> = Vec::new();
+    let mut found: Vec<EventLine> = Vec::new();
     loop {
         let (bytes, next) = page(reach, Query::Search(wanted.clone()))?;
         found.extend(documents(&bytes).map_err(unreadable)?);
@@ -52,7 +52,7 @@ pub fn turn_lines(reach: &mut Connection, turn: &str) -> Result<Vec<Value>, CtlE
         }
         wanted.before = next;
     }
-    found.sort_by_key(|line| line["seq"].as_u64());
+    found.sort_by_key(|line| line.seq);
     Ok(found)
 }
 
@@ -72,7 +72,7 @@ pub fn search(screen: &mut Screen, reach: &mut Connection, search: &Search) -> R
         before: 0,
         lines: search.lines,
     };
-    let mut found: Vec<Value> = Vec::new();
+    let mut found: Vec<EventLine> = Vec::new();
     loop {
         let (bytes, next) = page(reach, Query::Search(wanted.clone()))?;
         found.extend(documents(&bytes).map_err(unreadable)?);
@@ -83,7 +83,7 @@ pub fn search(screen: &mut Screen, reach: &mut Connection, search: &Search) -> R
         }
     }
     if screen.json() {
-        screen.document(&Value::Array(found))?;
+        screen.document(&found)?;
     } else if found.is_empty() {
         screen.line("No line is like that.")?;
     } else {
@@ -98,7 +98,7 @@ pub fn search(screen: &mut Screen, reach: &mut Connection, search: &Search) -> R
 /// When there is no such line, memoryd refuses or cannot be reached.
 pub fn show(screen: &mut Screen, reach: &mut Connection, seq: u64) -> Result<Exit, CtlError> {
     let (bytes, _) = page(reach, Query::Lines(LinesWanted { from: seq, upto: seq }))?;
-    let Some(event) = documents::<Value>(&bytes).map_err(unreadable)?.pop() else {
+    let Some(event) = documents::<EventLine>(&bytes).map_err(unreadable)?.pop() else {
         return Err(CtlError::failed(
             format!("line {seq}"),
             "there is none",
@@ -107,8 +107,8 @@ pub fn show(screen: &mut Screen, reach: &mut Connection, seq: u64) -> Result<Exi
     };
     if screen.json() {
         screen.document(&event)?;
-    } else if let Value::Object(fields) = &event {
-        show_object(screen, fields, 0)?;
+    } else if let Ok(Value::Object(fields)) = serde_json::to_value(&event) {
+        show_object(screen, &fields, 0)?;
     }
     Ok(Exit::Done)
 }

@@ -3,10 +3,12 @@
 
 use ed25519_dalek::{Signature, VerifyingKey};
 use metnos_proto::chain::{Anchor, GENESIS, Link};
-use metnos_proto::doc::chronicle::LineProof;
+use metnos_proto::doc::chronicle::{LineProof, SignedHead};
 use metnos_proto::ids::Sha256;
 use metnos_proto::merkle::root_of;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A signed head of the chronicle.
 #[derive(Debug, Clone)]
@@ -27,14 +29,17 @@ pub fn key_of(hex: &str) -> Option<VerifyingKey> {
 impl Signed {
     /// Reads an anchor as policyd writes it.
     #[must_use]
-    pub fn from_json(document: &Value) -> Option<Self> {
-        Anchor::from_json(document).map(|(anchor, signature)| Self { anchor, signature })
+    pub fn read(head: &SignedHead) -> Option<Self> {
+        let document = serde_json::to_value(head).ok()?;
+        Anchor::from_json(&document).map(|(anchor, signature)| Self { anchor, signature })
     }
 
     /// The anchor as a document.
     #[must_use]
-    pub fn to_json(&self) -> Value {
-        serde_json::from_str(&self.anchor.to_line(&self.signature)).unwrap_or(Value::Null)
+    pub fn document(&self) -> SignedHead {
+        let Anchor { seq, hash, root, ts_ms } = self.anchor;
+        let signature = self.signature.iter().map(|byte| format!("{byte:02x}")).collect();
+        SignedHead { seq, hash: hash.to_string(), root: root.to_string(), ts_ms, signature }
     }
 
     /// Whether the instance with this key has signed it.
@@ -112,45 +117,55 @@ impl Follower {
     }
 }
 
-/// Puts a proof together: what memoryd has calculated, the signed head, and who signed it.
-#[must_use]
-pub fn document(proof: &LineProof, signed: &Signed, public_key: &str) -> Value {
-    json!({ "format": FORMAT, "proof": proof, "anchor": signed.to_json(), "public_key": public_key })
-}
-
 /// What a file of a proof says that it is.
 pub const FORMAT: &str = "metnos-inclusion-proof-v1";
 
-/// Checks a proof from the file alone; gives the line's number, the anchor and the key.
+/// A proof that a line belongs to a signed head: all that is needed to check it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Proof {
+    /// What it is: [`FORMAT`].
+    pub format: String,
+    /// What memoryd has calculated.
+    pub proof: LineProof,
+    /// The signed head.
+    pub anchor: SignedHead,
+    /// Who has signed it.
+    pub public_key: String,
+}
+
+impl Proof {
+    /// Puts a proof together.
+    #[must_use]
+    pub fn new(proof: LineProof, signed: &Signed, public_key: &str) -> Self {
+        Self { format: FORMAT.to_owned(), proof, anchor: signed.document(), public_key: public_key.to_owned() }
+    }
+}
+
+/// Checks the text of a proof from it alone; gives the line's number, the anchor and the key.
 ///
 /// # Errors
 /// In a sentence, why it proves nothing.
-pub fn check(document: &Value) -> Result<(u64, Anchor, String), String> {
-    let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str);
-    let number = |pointer: &str| document.pointer(pointer).and_then(Value::as_u64);
-    if text("/format") != Some(FORMAT) {
+pub fn check(text: &str) -> Result<(u64, Anchor, String), String> {
+    let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if document["format"] != FORMAT {
         return Err(format!("it is no `{FORMAT}`"));
     }
-    let key_text = text("/public_key").ok_or("it names no public key")?;
-    let key = key_of(key_text).ok_or("its public key is none")?;
-    let signed = document.get("anchor").and_then(Signed::from_json).ok_or("its anchor cannot be read")?;
+    let Proof { proof, anchor, public_key, .. } =
+        serde_json::from_value(document).map_err(|error| error.to_string())?;
+    let key = key_of(&public_key).ok_or("its public key is none")?;
+    let signed = Signed::read(&anchor).ok_or("its anchor cannot be read")?;
     if !signed.holds(&key) {
         return Err("the anchor was not signed by that key".to_owned());
     }
-    let line = text("/proof/line").ok_or("it holds no line")?;
-    let link = Link::read(line.as_bytes()).map_err(|why| format!("the line: {why}"))?;
-    let size = number("/proof/size").ok_or("it names no size")?;
-    if size != signed.anchor.seq {
-        return Err(format!("it is about {size} lines, the anchor about {}", signed.anchor.seq));
+    let link = Link::read(proof.line.as_bytes()).map_err(|why| format!("the line: {why}"))?;
+    if proof.size != signed.anchor.seq {
+        return Err(format!("it is about {} lines, the anchor about {}", proof.size, signed.anchor.seq));
     }
-    let path = document
-        .pointer("/proof/path")
-        .and_then(Value::as_array)
-        .and_then(|path| path.iter().map(|one| Sha256::parse(one.as_str()?)).collect::<Option<Vec<_>>>())
-        .ok_or("its path cannot be read")?;
+    let path: Option<Vec<Sha256>> = proof.path.iter().map(|one| Sha256::parse(one)).collect();
+    let path = path.ok_or("its path cannot be read")?;
     let index = link.seq.checked_sub(1).ok_or("there is no line 0")?;
-    match root_of(&link.hash, index, size, &path) {
-        Some(root) if root == signed.anchor.root => Ok((link.seq, signed.anchor, key_text.to_owned())),
+    match root_of(&link.hash, index, proof.size, &path) {
+        Some(root) if root == signed.anchor.root => Ok((link.seq, signed.anchor, public_key)),
         Some(_) | None => Err("its path does not lead to what was signed".to_owned()),
     }
 }
@@ -162,6 +177,7 @@ mod tests {
     use ed25519_dalek::{Signer, SigningKey};
     use metnos_proto::chain::{FIELDS, preimage, sha256};
     use metnos_proto::merkle::{Frontier, siblings};
+    use serde_json::json;
 
     fn line(seq: u64, prev: &Sha256, text: &str) -> (String, Sha256) {
         let payload = format!("{{\"text\":\"{text}\"}}");
@@ -272,8 +288,8 @@ mod tests {
             })
             .collect();
         let proof = LineProof { seq: 3, size: 7, line: chain[2].0.clone(), path, root: String::new() };
-        let good = document(&proof, &signed(&chain), &public());
-        assert_eq!(check(&good).unwrap().0, 3);
+        let good = serde_json::to_value(Proof::new(proof, &signed(&chain), &public())).unwrap();
+        assert_eq!(check(&good.to_string()).unwrap().0, 3);
         for (pointer, value) in [
             ("/format", json!("x")),
             ("/public_key", json!("00".repeat(32))),
@@ -287,7 +303,7 @@ mod tests {
         ] {
             let mut bad = good.clone();
             *bad.pointer_mut(pointer).unwrap() = value;
-            assert!(check(&bad).is_err(), "{pointer}");
+            assert!(check(&bad.to_string()).is_err(), "{pointer}");
         }
     }
 }

@@ -10,6 +10,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
+use metnos_proto::doc::chronicle::SignedHead;
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::policyd::CopyRegistry;
@@ -113,7 +114,7 @@ struct List {
     head_hash: String,
     files: Vec<Entry>,
     /// The heads that policyd has signed, as it writes them.
-    anchors: Vec<serde_json::Value>,
+    anchors: Vec<SignedHead>,
 }
 
 fn io_error(path: &Path) -> impl Fn(io::Error) -> CtlError + '_ {
@@ -329,7 +330,7 @@ fn write(instance: &Instance, partial: &Path) -> Result<(List, Vec<String>), Ctl
     (entry.bytes, entry.sha256) = copy(&mut registry.as_slice(), &to, u64::MAX).map_err(io_error(&to))?;
     entries.push(entry);
     let (head_seq, head_hash) = follow(&files, &anchors)?;
-    let anchors = anchors.iter().map(Signed::to_json).collect();
+    let anchors = anchors.iter().map(Signed::document).collect();
     let list = List { format: FORMAT.to_owned(), created_ms: now_ms(), head_seq, head_hash, files: entries, anchors };
     let path = partial.join(LIST);
     let text = serde_json::to_vec_pretty(&list).map_err(|error| CtlError::failed("the list", error, ""))?;
@@ -424,7 +425,7 @@ fn check(from: &Path) -> Result<List, CtlError> {
             return Err(unfit(format!("{} is not what was copied", entry.path)));
         }
     }
-    let anchors: Option<Vec<Signed>> = list.anchors.iter().map(Signed::from_json).collect();
+    let anchors: Option<Vec<Signed>> = list.anchors.iter().map(Signed::read).collect();
     let anchors = anchors.ok_or_else(|| unfit("its signed heads cannot be read".to_owned()))?;
     let head = follow(&from.join(FILES), &anchors)?;
     if head != (list.head_seq, list.head_hash.clone()) {

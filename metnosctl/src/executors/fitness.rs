@@ -99,8 +99,7 @@ fn one(reach: &mut Connection, end: &str) -> Result<TurnId, CtlError> {
     }
     let told =
         |why: &str| CtlError::failed(format!("the turn {end}"), why, "`metnosctl audit tail` shows the last ones");
-    let mut names: Vec<String> =
-        turn_lines(reach, end)?.iter().filter_map(|line| line["turn_id"].as_str().map(str::to_owned)).collect();
+    let mut names: Vec<String> = turn_lines(reach, end)?.into_iter().filter_map(|line| line.turn_id).collect();
     names.sort();
     names.dedup();
     match &names[..] {

@@ -7,14 +7,16 @@ use metnos_proto::doc::mnestome::{Mnest, MnestProposal, MnestomeSnapshot};
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::memoryd::{MnestsWanted, OwnersAct, Query};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::audit::documents;
 use crate::audit::search::page;
 use crate::daemons::connection::Connection;
 use crate::error::{CtlError, Exit};
+use crate::json_constant::ConstTrue;
 use crate::screen::Screen;
 use crate::screen::human::{ago, now_ms, shortened, show_object};
 use crate::screen::table::{Table, cell};
@@ -119,6 +121,16 @@ fn table<T: Serialize, const N: usize>(
     Ok(Exit::Done)
 }
 
+/// That what the owner decided was recorded.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Done")]
+pub struct DecisionRecorded {
+    /// It was done.
+    ok: ConstTrue,
+    /// The line that says so.
+    recorded: u64,
+}
+
 /// Has memoryd record what the owner decided.
 ///
 /// # Errors
@@ -126,7 +138,7 @@ fn table<T: Serialize, const N: usize>(
 pub fn decide(screen: &mut Screen, reach: &mut Connection, act: OwnersAct, done: &str) -> Result<Exit, CtlError> {
     let (recorded, []) = reach.open::<CtlMemoryd>()?.decide(TraceId::NONE, act, [])?;
     if screen.json() {
-        screen.document(&json!({ "ok": true, "recorded": recorded.seq }))?;
+        screen.document(&DecisionRecorded { ok: ConstTrue, recorded: recorded.seq })?;
     } else {
         screen.line(&format!("{done} (line {})", recorded.seq))?;
     }
@@ -242,6 +254,25 @@ fn escaped(text: &str) -> String {
     safe
 }
 
+/// A picture of the mnests.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MnestPicture {
+    /// How it is written.
+    format: PictureFormat,
+    /// The picture.
+    picture: String,
+}
+
+metnos_proto::names! {
+    /// How a picture is written.
+    pub enum PictureFormat {
+        /// In the language of graphviz.
+        Dot = "dot",
+        /// As SVG.
+        Svg = "svg",
+    }
+}
+
 /// `mnest graph`.
 ///
 /// # Errors
@@ -249,11 +280,11 @@ fn escaped(text: &str) -> String {
 pub fn graph(screen: &mut Screen, reach: &mut Connection, svg: bool) -> Result<Exit, CtlError> {
     let mnests = heaviest(reach, "", MAX_DRAWN)?;
     let picture = Picture::of(&mnests);
-    let text = if svg { picture.svg() } else { picture.dot() };
+    let (format, picture) = if svg { (PictureFormat::Svg, picture.svg()) } else { (PictureFormat::Dot, picture.dot()) };
     if screen.json() {
-        screen.document(&json!({ "format": if svg { "svg" } else { "dot" }, "picture": text }))?;
+        screen.document(&MnestPicture { format, picture })?;
     } else {
-        screen.raw(text.as_bytes())?;
+        screen.raw(picture.as_bytes())?;
     }
     Ok(Exit::Done)
 }

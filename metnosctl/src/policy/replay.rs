@@ -53,7 +53,8 @@ fn run(screen: &mut Screen, asked: &ReplayTrace, input: impl Read) -> Result<Exi
         }
         let text = std::str::from_utf8(&line).map_err(|_| wrong("the line is not UTF-8"))?;
         if let Some(verdict) = engine.line(text).map_err(|what| wrong(&what.to_string()))? {
-            screen.raw(format!("{verdict}\n").as_bytes())?;
+            let line = serde_json::to_string(&verdict).map_err(|error| wrong(&error.to_string()))?;
+            screen.raw(format!("{line}\n").as_bytes())?;
             screen.flush()?;
         }
     }

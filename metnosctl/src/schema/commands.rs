@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use metnos_policy::replay::ReplayVerdict;
 use metnos_proto::doc::automation::{Automatic, AutomationAdded, HookMade};
 use metnos_proto::doc::budget::{BudgetRaised, BudgetReport, BudgetRestored};
 use metnos_proto::doc::card::{CardList, CardView};
-use metnos_proto::doc::chronicle::SecretFound;
+use metnos_proto::doc::chronicle::{EventLine, SecretFound};
 use metnos_proto::doc::executor::{ExecutorImported, LifecycleChange, SignReport};
 use metnos_proto::doc::grant::GrantList;
 use metnos_proto::doc::memory::{Explanation, RecentTalk, RememberedTurn};
@@ -20,10 +21,14 @@ use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, Proposal, TelosReport};
 use metnos_proto::doc::vault::{SecretGranted, SecretRemoved, SecretRow, SecretVersion, SecretWithdrawn};
 use metnos_quality::{NextFound, RecallFound, ReflexFound, RouteFound};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
+use crate::audit::proof::{Exported, Proven, Redacted, SignedHeads};
+use crate::audit::witness::Proof;
 use crate::bench::Measured;
+use crate::memory::mnest_list::{DecisionRecorded, MnestPicture};
+use crate::turns::show::PromptSent;
 use crate::turns::turn::TurnEvent;
 
 /// A command, and the type of what it prints.
@@ -42,6 +47,14 @@ const fn document<T: JsonSchema>(name: &'static str) -> Typed {
 
 const fn lines<T: JsonSchema>(name: &'static str) -> Typed {
     Typed { name, by_line: true, schema: subschema::<T> }
+}
+
+const fn either<A: JsonSchema, B: JsonSchema>(name: &'static str) -> Typed {
+    Typed { name, by_line: false, schema: one_of::<A, B> }
+}
+
+fn one_of<A: JsonSchema, B: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [generator.subschema_for::<A>(), generator.subschema_for::<B>()] })
 }
 
 fn subschema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -85,6 +98,7 @@ pub const TYPED: &[Typed] = &[
     document::<crate::executors::switches::ExecutorSwitched>("executor disable"),
     document::<crate::executors::switches::ExecutorSwitched>("executor enable"),
     document::<PolicyCheck>("policy check"),
+    lines::<ReplayVerdict>("policy replay"),
     document::<CardList>("approval list"),
     document::<CardView>("approval show"),
     document::<crate::approvals::approval::Approved>("approval approve"),
@@ -131,7 +145,26 @@ pub const TYPED: &[Typed] = &[
     document::<BudgetRestored>("budget restore"),
     document::<Vec<ExecutorProfile>>("executor profile"),
     document::<crate::health::selftest::SelftestReport>("sandbox selftest"),
+    document::<Vec<EventLine>>("audit tail"),
+    document::<Vec<EventLine>>("audit search"),
+    document::<EventLine>("audit show"),
+    document::<crate::audit::Verification>("audit verify"),
+    either::<Exported, EventLine>("audit export"),
+    document::<SignedHeads<'static>>("audit anchors"),
+    either::<Proof, Proven>("audit prove"),
+    document::<Redacted>("audit redact"),
     document::<Vec<SecretFound>>("audit scan"),
+    either::<Vec<EventLine>, Vec<PromptSent>>("turn show"),
+    document::<DecisionRecorded>("turn feedback"),
+    document::<DecisionRecorded>("mnest tag"),
+    document::<MnestPicture>("mnest graph"),
+    document::<DecisionRecorded>("mnest decline"),
+    document::<DecisionRecorded>("mnest archive"),
+    document::<DecisionRecorded>("mnest restore"),
+    document::<DecisionRecorded>("mnest snapshot"),
+    document::<DecisionRecorded>("mnest rollback"),
+    document::<DecisionRecorded>("freeze"),
+    document::<DecisionRecorded>("defrost"),
     document::<Vec<Mnest>>("mnest list"),
     document::<Vec<Mnest>>("mnest top"),
     document::<Mnest>("mnest show"),

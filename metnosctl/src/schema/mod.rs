@@ -1,19 +1,19 @@
-//! `schema`: what each command prints with `--json`, as JSON Schema (2020-12). `commands.rs` names the type of what a
-//! command prints, and the schema is made from that type; the shapes of the others stand in `shapes.txt`. A test calls
-//! every command on a running set and holds what it prints against its schema.
+//! `schema`: what each command prints with `--json`, as JSON Schema (2020-12), made from the types that `commands.rs` names.
+//! A test calls every command on a running set and holds what it prints against its schema.
 
 mod commands;
-mod shape;
 
 use std::collections::BTreeMap;
 
 use clap::CommandFactory;
+use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::command_line::cli::Cli;
 use crate::error::{CtlError, Exit};
+use crate::schema::commands::Typed;
 use crate::screen::Screen;
 use crate::screen::escape;
 
@@ -28,7 +28,7 @@ struct All {
     #[serde(rename = "$schema")]
     dialect: &'static str,
     /// By command.
-    commands: BTreeMap<String, Output>,
+    commands: BTreeMap<&'static str, Output>,
     /// What a command prints that was not done.
     error: Value,
     /// The types that they name.
@@ -60,25 +60,18 @@ impl From<bool> for Each {
 }
 
 /// All schemas.
-fn all() -> Result<All, CtlError> {
-    let broken = |why| CtlError::failed("the schemas of this release cannot be read", why, "install Metnos anew");
-    let (mut commands, mut names) = (BTreeMap::new(), Shapes::new());
-    for one in shape::definitions(include_str!("shapes.txt")).map_err(broken)? {
-        if one.name.starts_with(|c: char| c.is_ascii_uppercase()) {
-            names.insert(one.name, one.schema);
-        } else {
-            commands.insert(one.name, Output { each: one.by_line.into(), schema: one.schema });
-        }
-    }
+fn all() -> All {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    for typed in commands::TYPED {
-        let schema = (typed.schema)(&mut generator).to_value();
-        commands.insert(typed.name.to_owned(), Output { each: typed.by_line.into(), schema });
-    }
+    let output = |typed: &Typed, generator: &mut SchemaGenerator| Output {
+        each: typed.by_line.into(),
+        schema: (typed.schema)(generator).to_value(),
+    };
+    let mut commands: BTreeMap<&str, Output> =
+        commands::TYPED.iter().map(|typed| (typed.name, output(typed, &mut generator))).collect();
     let error = (commands::ERROR)(&mut generator).to_value();
-    names.extend(generator.take_definitions(true));
+    let mut names = generator.take_definitions(true);
     commands.values_mut().map(|output| &mut output.schema).chain(names.values_mut()).for_each(open);
-    Ok(All { dialect: DIALECT, commands, error, names })
+    All { dialect: DIALECT, commands, error, names }
 }
 
 /// A document may get further keys in a later release: a client that checks must not refuse them.
@@ -100,13 +93,13 @@ fn open(schema: &mut Value) {
 /// # Errors
 /// When there is no such command, or the output is gone.
 pub fn schema(screen: &mut Screen, words: &[String]) -> Result<Exit, CtlError> {
-    let all = all()?;
+    let all = all();
     if words.is_empty() {
         screen.document(&all)?;
         return Ok(Exit::Done);
     }
     let name = words.join(" ");
-    let Some(Output { each, schema }) = all.commands.get(&name) else {
+    let Some(Output { each, schema }) = all.commands.get(name.as_str()) else {
         return Err(CtlError::Usage {
             what: format!("no command `{}` prints JSON", escape::line(&name)),
             remedy: "`metnosctl schema` has all of them".to_owned(),
@@ -172,8 +165,8 @@ mod tests {
 
     #[test]
     fn every_command_has_a_schema_and_every_schema_a_command() {
-        let all = all().unwrap();
-        let described: BTreeSet<String> = all.commands.keys().cloned().collect();
+        let all = all();
+        let described: BTreeSet<String> = all.commands.keys().map(|name| (*name).to_owned()).collect();
         assert_eq!(leaves().into_iter().collect::<BTreeSet<_>>(), described, "left: commands; right: schemas");
         // Every name that is used is defined, and every one that is defined is used.
         let schemas = all.commands.values().map(|output| &output.schema).chain([&all.error]);

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use metnos_proto::doc::chronicle::EventLine;
 use metnos_proto::ids::Blake3;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::audit::list;
 use crate::audit::search::turn_lines;
@@ -37,36 +39,64 @@ fn show(screen: &mut Screen, reach: &mut Connection, turn: &str, prompt: bool) -
         return prompts(screen, &lines);
     }
     if screen.json() {
-        screen.document(&Value::Array(lines))?;
+        screen.document(&lines)?;
     } else {
         list(screen, &lines)?;
     }
     Ok(Exit::Done)
 }
 
+metnos_proto::names! {
+    /// What mind says of a prompt.
+    pub enum MindSays {
+        /// It has sent the same.
+        Agrees = "agrees",
+        /// It has sent something else.
+        Differs = "differs",
+        /// Its word is not there.
+        Unknown = "unknown",
+    }
+}
+
 /// What was sent in one thought, and whether all who speak of it agree.
-#[derive(Debug, PartialEq)]
-struct Sent {
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PromptSent {
+    /// The number of the thought in its turn.
+    thought: u64,
+    /// To which model, as SUBSTRATE/MODEL.
+    model: String,
+    /// The digest of what was sent.
+    digest: String,
+    /// What mind says of it.
+    mind: MindSays,
+    /// How the chronicle has it: `utf-8`, `hex`, or `cleaned` when a secret was taken out.
+    encoding: String,
+    /// What was sent.
+    sent: String,
+}
+
+/// What the planner says of a thought.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Thought {
     thought: u64,
     model: String,
     digest: String,
-    /// `agrees`, `differs`, or `unknown` when mind's word is not there.
-    mind: &'static str,
     encoding: String,
-    bytes: Vec<u8>,
+    sent: String,
 }
 
-fn prompts(screen: &mut Screen, lines: &[Value]) -> Result<Exit, CtlError> {
+/// What mind says of a thought.
+#[derive(Deserialize)]
+struct Cost {
+    sent: String,
+}
+
+fn prompts(screen: &mut Screen, lines: &[EventLine]) -> Result<Exit, CtlError> {
     let sent = sent(lines);
-    let exit = if sent.iter().any(|one| one.mind == "differs") { Exit::Failed } else { Exit::Done };
+    let exit = if sent.iter().any(|one| one.mind == MindSays::Differs) { Exit::Failed } else { Exit::Done };
     if screen.json() {
-        let list = sent.iter().map(|one| {
-            json!({
-                "thought": one.thought, "model": one.model, "digest": one.digest, "mind": one.mind,
-                "encoding": one.encoding, "sent": String::from_utf8_lossy(&one.bytes),
-            })
-        });
-        screen.document(&Value::Array(list.collect()))?;
+        screen.document(&sent)?;
         return Ok(exit);
     }
     if sent.is_empty() {
@@ -74,44 +104,37 @@ fn prompts(screen: &mut Screen, lines: &[Value]) -> Result<Exit, CtlError> {
     }
     for one in &sent {
         let says = match one.mind {
-            "agrees" => "mind sent the same",
-            "differs" => "MIND SAYS THAT IT SENT SOMETHING ELSE",
-            _ => "mind's word on it is not there",
+            MindSays::Agrees => "mind sent the same",
+            MindSays::Differs => "MIND SAYS THAT IT SENT SOMETHING ELSE",
+            MindSays::Unknown => "mind's word on it is not there",
         };
         let cleaned = if one.encoding == "cleaned" { "; what had the form of a secret was taken out" } else { "" };
-        let ink = if one.mind == "differs" { Ink::Bad } else { Ink::Dim };
+        let ink = if one.mind == MindSays::Differs { Ink::Bad } else { Ink::Dim };
         screen.aside(ink, &format!("thought {} to {}, {}; {says}{cleaned}", one.thought, one.model, one.digest))?;
-        screen.text(&String::from_utf8_lossy(&one.bytes))?;
+        screen.text(&one.sent)?;
         screen.end_text(true)?;
     }
     Ok(exit)
 }
 
-fn sent(lines: &[Value]) -> Vec<Sent> {
-    let told: BTreeSet<&str> = lines
-        .iter()
-        .filter(|line| line["event_type"] == "cost_entry")
-        .filter_map(|line| line["payload"]["sent"].as_str())
-        .collect();
-    let thoughts = lines.iter().filter(|line| line["event_type"] == "thought");
-    let one = |line: &Value| {
-        let payload = &line["payload"];
-        let text = |name: &str| payload[name].as_str().unwrap_or_default().to_owned();
-        let (digest, encoding) = (text("digest"), text("encoding"));
-        let bytes = match encoding.as_str() {
-            "hex" => unhex(&text("sent")),
-            _ => text("sent").into_bytes(),
-        };
+fn sent(lines: &[EventLine]) -> Vec<PromptSent> {
+    let of_type = |name: &'static str| lines.iter().filter(move |line| line.event_type == name);
+    let told: BTreeSet<String> =
+        of_type("cost_entry").filter_map(|line| Cost::deserialize(&line.payload).ok()).map(|cost| cost.sent).collect();
+    let one = |line: &EventLine| {
+        let Thought { thought, model, digest, encoding, sent } =
+            Thought::deserialize(&line.payload).unwrap_or_default();
+        let bytes = if encoding == "hex" { unhex(&sent) } else { sent.into_bytes() };
         let is_itself = encoding == "cleaned" || Blake3::of(&bytes).to_string() == digest;
         let mind = match (is_itself, told.is_empty()) {
-            (false, _) => "differs",
-            (true, true) => "unknown",
-            (true, false) if told.contains(digest.as_str()) => "agrees",
-            (true, false) => "differs",
+            (false, _) => MindSays::Differs,
+            (true, true) => MindSays::Unknown,
+            (true, false) if told.contains(&digest) => MindSays::Agrees,
+            (true, false) => MindSays::Differs,
         };
-        Sent { thought: payload["thought"].as_u64().unwrap_or(0), model: text("model"), digest, mind, encoding, bytes }
+        PromptSent { thought, model, digest, mind, encoding, sent: String::from_utf8_lossy(&bytes).into_owned() }
     };
-    thoughts.map(one).collect()
+    of_type("thought").map(one).collect()
 }
 
 fn unhex(text: &str) -> Vec<u8> {
@@ -122,26 +145,50 @@ fn unhex(text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
 
-    fn thought(sent: &str, digest: &str, encoding: &str) -> Value {
-        let payload = json!({"digest": digest, "encoding": encoding, "model": "a/b", "sent": sent, "thought": 1});
-        json!({"seq": 1, "event_type": "thought", "payload": payload})
+    fn line(event_type: &str, payload: Value) -> EventLine {
+        let text = String::new;
+        EventLine {
+            seq: 1,
+            prev_hash: text(),
+            parent: None,
+            ts: text(),
+            emitter: text(),
+            session_key: text(),
+            turn_id: None,
+            trace_id: None,
+            event_type: event_type.to_owned(),
+            agent_id: text(),
+            model: text(),
+            channel: None,
+            peer: text(),
+            trust: text(),
+            payload_sha256: text(),
+            payload,
+            hash: text(),
+        }
     }
 
-    fn cost(digest: &str) -> Value {
-        json!({"seq": 2, "event_type": "cost_entry", "payload": {"sent": digest}})
+    fn thought(sent: &str, digest: &str, encoding: &str) -> EventLine {
+        let payload = json!({"digest": digest, "encoding": encoding, "model": "a/b", "sent": sent, "thought": 1});
+        line("thought", payload)
+    }
+
+    fn cost(digest: &str) -> EventLine {
+        line("cost_entry", json!({"sent": digest}))
     }
 
     #[test]
     fn prompt_digests_of_planner_and_mind_are_compared() {
         let digest = Blake3::of(b"hello").to_string();
         let other = Blake3::of(b"other").to_string();
-        let mind = |lines: &[Value]| sent(lines)[0].mind;
-        assert_eq!(mind(&[thought("hello", &digest, "utf-8"), cost(&digest)]), "agrees");
-        assert_eq!(mind(&[thought("hello", &digest, "utf-8"), cost(&other)]), "differs");
-        assert_eq!(mind(&[thought("hello", &digest, "utf-8")]), "unknown");
-        assert_eq!(mind(&[thought("hallo", &digest, "utf-8"), cost(&digest)]), "differs");
-        assert_eq!(mind(&[thought("68656c6c6f", &digest, "hex"), cost(&digest)]), "agrees");
-        assert_eq!(sent(&[thought("68656c6c6f", &digest, "hex")])[0].bytes, b"hello");
+        let mind = |lines: &[EventLine]| sent(lines)[0].mind;
+        assert_eq!(mind(&[thought("hello", &digest, "utf-8"), cost(&digest)]), MindSays::Agrees);
+        assert_eq!(mind(&[thought("hello", &digest, "utf-8"), cost(&other)]), MindSays::Differs);
+        assert_eq!(mind(&[thought("hello", &digest, "utf-8")]), MindSays::Unknown);
+        assert_eq!(mind(&[thought("hallo", &digest, "utf-8"), cost(&digest)]), MindSays::Differs);
+        assert_eq!(mind(&[thought("68656c6c6f", &digest, "hex"), cost(&digest)]), MindSays::Agrees);
+        assert_eq!(sent(&[thought("68656c6c6f", &digest, "hex")])[0].sent, "hello");
     }
 }

@@ -55,15 +55,12 @@ const MNESTS: &str = r#"[{"id":"mnest_1","src_executor":"fs_read","src_version":
     "dst_version":"1.0.0","weight":0.15,"uses":1,"ts_first":1,"ts_last":2,"decay_lambda":0.05,"tags":[],"state":"active",
     "desired_signature":null,"why":null,"last_event_seq":1}]"#;
 
+const LINE: &str = r#"{"seq":1,"prev_hash":"","parent":null,"ts":"2026-04-25T08:12:03.000Z","emitter":"policyd",
+    "session_key":"","turn_id":null,"trace_id":null,"event_type":"policy_decision","agent_id":"","model":"","channel":null,
+    "peer":"","trust":"","payload_sha256":"","payload":{"verdict":"deny","why":"a\u001b[2Jb"},"hash":""}"#;
+
 fn lines() -> Lines {
-    Lines {
-        tail:
-            "{\"seq\":1,\"ts\":\"2026-04-25T08:12:03.000Z\",\"emitter\":\"policyd\",\"event_type\":\"policy_decision\",\
-               \"turn_id\":null,\"payload\":{\"verdict\":\"deny\",\"why\":\"a\\u001b[2Jb\"}}\n"
-                .to_owned(),
-        mnests: MNESTS.to_owned(),
-        ..Lines::default()
-    }
+    Lines { tail: LINE.replace('\n', "") + "\n", mnests: MNESTS.to_owned(), ..Lines::default() }
 }
 
 #[test]

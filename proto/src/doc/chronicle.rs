@@ -2,8 +2,70 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::nullable;
 use crate::document;
+
+/// A line of the chronicle, as it is read out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Event")]
+pub struct EventLine {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// The hash of the line before it.
+    pub prev_hash: String,
+    /// The line that it follows from.
+    #[serde(deserialize_with = "nullable")]
+    pub parent: Option<u64>,
+    /// When, in UTC.
+    pub ts: String,
+    /// Which daemon has said so.
+    pub emitter: String,
+    /// The session in which it happened.
+    pub session_key: String,
+    /// In which turn.
+    #[serde(deserialize_with = "nullable")]
+    pub turn_id: Option<String>,
+    /// The trace of that turn.
+    #[serde(deserialize_with = "nullable")]
+    pub trace_id: Option<String>,
+    /// What happened.
+    pub event_type: String,
+    /// Which agent.
+    pub agent_id: String,
+    /// Which model.
+    pub model: String,
+    /// Over which channel.
+    #[serde(deserialize_with = "nullable")]
+    pub channel: Option<String>,
+    /// Who caused it.
+    pub peer: String,
+    /// Where its content comes from.
+    pub trust: String,
+    /// The digest of what it holds.
+    pub payload_sha256: String,
+    /// What it holds.
+    pub payload: Value,
+    /// Its hash.
+    pub hash: String,
+}
+
+/// A head of the chronicle, and policyd's signature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SignedHead {
+    /// The number of its last line.
+    pub seq: u64,
+    /// The hash of that line.
+    pub hash: String,
+    /// The root of the Merkle tree over all lines.
+    pub root: String,
+    /// When it was signed, in milliseconds since the epoch.
+    pub ts_ms: u64,
+    /// The signature.
+    pub signature: String,
+}
 
 /// The path of a line in the Merkle tree over the first lines of the chronicle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -107,7 +169,7 @@ pub struct DaySpending {
     pub open: u64,
 }
 
-document!(LineProof, SecretFound, EventOutline, SpendingForecast, DaySpending);
+document!(EventLine, SignedHead, LineProof, SecretFound, EventOutline, SpendingForecast, DaySpending);
 
 #[cfg(test)]
 mod tests {
