@@ -47,7 +47,7 @@ pub struct Mind {
     pub(crate) funds: RefCell<Funds>,
     pub(crate) open: RefCell<Open>,
     pub(crate) reading: Semaphore,
-    teller: RefCell<UsageNotifier>,
+    usage: RefCell<UsageNotifier>,
 }
 
 impl Mind {
@@ -61,19 +61,19 @@ impl Mind {
             funds: RefCell::default(),
             open: RefCell::default(),
             reading: Semaphore::new(1),
-            teller: RefCell::default(),
+            usage: RefCell::default(),
         }
     }
 
     /// Tells policyd what a thought took, or keeps it until there is one.
     pub(crate) async fn report_usage(&self, note: ThoughtUsed) {
-        let notes = self.teller.borrow().notes.clone();
+        let notes = self.usage.borrow().notes.clone();
         let sent = match notes {
             Some(notes) => notes.send(policyd_mind::Note::ThoughtUsed(note.clone())).await.is_ok(),
             None => false,
         };
         if !sent {
-            let owed = &mut self.teller.borrow_mut().owed;
+            let owed = &mut self.usage.borrow_mut().owed;
             if owed.len() >= MAX_OWED
                 && let Some(lost) = owed.pop_front()
             {
@@ -85,14 +85,14 @@ impl Mind {
 
     /// policyd speaks. A new one knows nothing of what was funded before it, so nothing is.
     pub(crate) async fn heard(&self, cx: &Cx<PolicydMind>) {
-        let fresh = self.teller.borrow().generation != cx.generation || self.teller.borrow().notes.is_none();
+        let fresh = self.usage.borrow().generation != cx.generation || self.usage.borrow().notes.is_none();
         if !fresh {
             return;
         }
         let owed = {
-            let mut teller = self.teller.borrow_mut();
-            (teller.generation, teller.notes) = (cx.generation, Some(cx.notes()));
-            std::mem::take(&mut teller.owed)
+            let mut usage = self.usage.borrow_mut();
+            (usage.generation, usage.notes) = (cx.generation, Some(cx.notes()));
+            std::mem::take(&mut usage.owed)
         };
         self.funds.borrow_mut().clear();
         self.stop(|_| true);

@@ -156,13 +156,13 @@ impl Mind {
         let _place = (self.places.take(Lane::Owner).await?, substrate.places.take(Lane::Owner).await?);
         let prompt = Prompt { messages: vec![Message::User { text: TEST.to_owned() }], ..Prompt::default() };
         let (_stop, stopped) = watch::channel(false);
-        let hears = Listener { notes, note: |_| None, stop: stopped };
+        let listener = Listener { notes, note: |_| None, stop: stopped };
         let began = Instant::now();
         let context = self.registry.context(&model).map(|line| line.tokens);
         let until = began + Duration::from_millis(TEST_WITHIN_MS);
         let wanted =
             CompletionRequest { model: &model.model, prompt: &prompt, max_tokens: TEST_TOKENS, context, until };
-        let came = substrate.invoke(wanted, &hears).await;
+        let came = substrate.invoke(wanted, &listener).await;
         let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let usage =
             came.counted.map(|counted| self.registry.usage(&model, now_ms(), counted, came.sent.len(), came.written));

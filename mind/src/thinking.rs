@@ -216,8 +216,8 @@ impl Mind {
         self.funds.borrow_mut().begin(turn, thinker, thought, most)?;
         let (stop, stopped) = watch::channel(false);
         self.open.borrow_mut().insert(which, stop);
-        let hears = Listener { notes: back.0, note: back.1, stop: stopped };
-        let outcome = self.outcome(Plan { lane, role, max_tokens, prompt: &prompt, until }, &hears).await;
+        let listener = Listener { notes: back.0, note: back.1, stop: stopped };
+        let outcome = self.outcome(Plan { lane, role, max_tokens, prompt: &prompt, until }, &listener).await;
         self.open.borrow_mut().remove(&which);
         let (outcome, refused) = match outcome {
             Ok(outcome) => (outcome, None),
@@ -260,9 +260,9 @@ impl Mind {
         self.models_of(ROLE)?;
         let (prompt, _) = self.admitted(max_tokens, sealed).await?;
         let (_stop, stopped) = watch::channel(false);
-        let hears = Listener { notes, note: |_| None, stop: stopped };
+        let listener = Listener { notes, note: |_| None, stop: stopped };
         let plan = Plan { lane: Lane::Judge, role: ROLE, max_tokens, prompt: &prompt, until };
-        answer(self.outcome(plan, &hears).await?, ROLE)
+        answer(self.outcome(plan, &listener).await?, ROLE)
     }
 
     /// Refuses a prompt in which one of the keys stands, wherever its writer has it from: it is sent to nobody.
@@ -296,18 +296,18 @@ impl Mind {
     ///
     /// # Errors
     /// When there is no place.
-    pub async fn outcome(&self, plan: Plan<'_>, hears: &impl StreamListener) -> Result<Outcome, Refusal> {
+    pub async fn outcome(&self, plan: Plan<'_>, listener: &impl StreamListener) -> Result<Outcome, Refusal> {
         let models = self.models_of(plan.role)?;
         let mut all = never_began();
         let place = tokio::select! {
             biased;
-            () = hears.stopped() => None,
+            () = listener.stopped() => None,
             place = self.places.take(plan.lane) => Some(place?),
         };
         let Some(_place) = place else { return Ok(Outcome { reply: Ok(empty_reply()), ..all }) };
         let mut whys: Vec<String> = Vec::new();
         for model in models {
-            let outcome = self.one(model, &plan, hears).await?;
+            let outcome = self.one(model, &plan, listener).await?;
             let usage = together(&all.usage, &outcome.usage);
             let Err(bad) = &outcome.reply else { return Ok(Outcome { usage, ..outcome }) };
             whys.push(bad.why.clone());
@@ -327,7 +327,12 @@ impl Mind {
         Ok(all)
     }
 
-    async fn one(&self, model: &ModelName, plan: &Plan<'_>, hears: &impl StreamListener) -> Result<Outcome, Refusal> {
+    async fn one(
+        &self,
+        model: &ModelName,
+        plan: &Plan<'_>,
+        listener: &impl StreamListener,
+    ) -> Result<Outcome, Refusal> {
         let named = |reply| Ok(Outcome { reply, model: model.to_string(), ..never_began() });
         let failed = |class, why: String| named(Err(CompletionError::new(class, why)));
         let Some(substrate) = self.substrates.get(&model.substrate) else {
@@ -338,7 +343,7 @@ impl Mind {
         }
         let place = tokio::select! {
             biased;
-            () = hears.stopped() => None,
+            () = listener.stopped() => None,
             place = substrate.places.take(plan.lane) => Some(place?),
             () = tokio::time::sleep_until(plan.until.into()) => None,
         };
@@ -351,7 +356,7 @@ impl Mind {
             context,
             until: plan.until,
         };
-        let Completion { reply, produced, counted, written, sent } = substrate.invoke(wanted, hears).await;
+        let Completion { reply, produced, counted, written, sent } = substrate.invoke(wanted, listener).await;
         let usage = match counted {
             Some(counted) => self.registry.usage(model, now_ms(), counted, sent.len(), written),
             None => registry::nothing(),

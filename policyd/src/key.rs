@@ -18,7 +18,7 @@ pub const KEY_FILE: &str = "instance.key";
 const NEW: &str = ".new";
 
 /// Bytes that are wiped when dropped.
-pub(crate) type Kept = Zeroizing<[u8; SECRET_KEY_LENGTH]>;
+pub(crate) type SecretBytes = Zeroizing<[u8; SECRET_KEY_LENGTH]>;
 
 /// Why there is no key.
 #[derive(Debug, thiserror::Error)]
@@ -101,14 +101,14 @@ impl InstanceKey {
 ///
 /// # Errors
 /// When the file has another owner, mode, kind or size, or cannot be read or made durable.
-pub(crate) fn kept(folder: &Path, name: &str) -> Result<Kept, KeyError> {
+pub(crate) fn kept(folder: &Path, name: &str) -> Result<SecretBytes, KeyError> {
     match open(folder, name)? {
         Some(bytes) => Ok(bytes),
         None => create(folder, name),
     }
 }
 
-fn open(folder: &Path, name: &str) -> Result<Option<Kept>, KeyError> {
+fn open(folder: &Path, name: &str) -> Result<Option<SecretBytes>, KeyError> {
     let path = folder.join(name);
     let io = |source| KeyError::Io { path: path.clone(), source };
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
@@ -137,7 +137,7 @@ fn open(folder: &Path, name: &str) -> Result<Option<Kept>, KeyError> {
 }
 
 /// A key has its name only when its bytes are on the disk, and never replaces another.
-fn create(folder: &Path, name: &str) -> Result<Kept, KeyError> {
+fn create(folder: &Path, name: &str) -> Result<SecretBytes, KeyError> {
     let (fresh, path) = (folder.join(format!("{name}{NEW}")), folder.join(name));
     let io = |source| KeyError::Io { path: path.clone(), source };
     match fs::remove_file(&fresh) {

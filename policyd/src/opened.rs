@@ -11,9 +11,9 @@ use crate::budget::count::Used;
 use crate::budget::daily::Daily;
 use crate::chronicle::heads::{self, Last};
 use crate::executors::{self, archive, failure_limit, origins, switches};
-use crate::key::{self, Kept as VaultKey};
+use crate::key::{self, SecretBytes as VaultKey};
 use crate::store::cards::{self, Words};
-use crate::store::{FORM, Row, RowState, STORE_FILE, Store, StoreError, Told};
+use crate::store::{FORM, ReportedState, Row, RowState, STORE_FILE, Store, StoreError};
 use crate::vaglio::constitution::Constitution;
 use crate::vaglio::{self, Vaglio};
 use crate::vault::{self, Vault};
@@ -26,27 +26,27 @@ const _: () = assert!(STEPS.len() as i64 == FORM - 1, "every form has its step")
 
 /// What was in the database when it was opened, by the part of policyd that it belongs to.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredState {
     /// The executors.
-    pub executors: executors::Kept,
+    pub executors: executors::StoredExecutors,
     /// The cards, stored words and codes.
     pub words: Words,
     /// The head of the chronicle that was signed last.
     pub last_anchor: Option<Last>,
-    pub(crate) people: people::Kept,
+    pub(crate) people: people::StoredPeople,
     pub(crate) proposals: (Constitution, Vaglio),
     pub(crate) budgets: (Used, Daily),
     pub(crate) vault: Vault,
 }
 
-impl Kept {
+impl StoredState {
     /// Makes the tables where they are missing, and reads what is in them.
     fn load(connection: &Connection, vault_key: &VaultKey) -> Result<Self, StoreError> {
         for tables in [vaglio::TABLES, vault::TABLES, budget::TABLES, origins::TABLES] {
             connection.execute_batch(tables)?;
         }
         Ok(Self {
-            executors: executors::Kept {
+            executors: executors::StoredExecutors {
                 rows: rows(connection)?,
                 origins: origins::load(connection)?,
                 switches: switches::load(connection)?,
@@ -54,7 +54,7 @@ impl Kept {
             },
             words: cards::load(connection)?,
             last_anchor: heads::last(connection)?,
-            people: people::Kept::load(connection)?,
+            people: people::StoredPeople::load(connection)?,
             proposals: (Constitution::load(connection)?, Vaglio::load(connection)?),
             budgets: (budget::load(connection)?, Daily::load(connection)?),
             vault: Vault::load(connection, vault_key)?,
@@ -68,7 +68,7 @@ pub struct Opened {
     /// Until the thread has it.
     connection: Option<Connection>,
     /// What was in it.
-    pub kept: Kept,
+    pub kept: StoredState,
 }
 
 impl Opened {
@@ -85,7 +85,7 @@ impl Opened {
         )?;
         prepare(&connection, public_key)?;
         heads::prepare(&connection)?;
-        let kept = Kept::load(&connection, &key::kept(folder, vault::KEY_FILE)?)?;
+        let kept = StoredState::load(&connection, &key::kept(folder, vault::KEY_FILE)?)?;
         Ok(Self { connection: Some(connection), kept })
     }
 
@@ -157,7 +157,7 @@ fn rows(connection: &Connection) -> Result<Vec<Row>, StoreError> {
             else {
                 return Ok(None);
             };
-            let states = (RowState::parse(&row.get::<_, String>(9)?), Told::parse(&row.get::<_, String>(13)?));
+            let states = (RowState::parse(&row.get::<_, String>(9)?), ReportedState::parse(&row.get::<_, String>(13)?));
             let times = (u64::try_from(row.get::<_, i64>(11)?), u64::try_from(row.get::<_, i64>(12)?));
             let ((Some(state), Some(told)), (Ok(since_ms), Ok(born_ms))) = (states, times) else { return Ok(None) };
             Ok(Some(Row {
@@ -197,7 +197,7 @@ mod tests {
         store.born(row("a").id, 5).await.unwrap();
         drop(store);
         let rows = reopened(folder.path());
-        assert_eq!(rows, [Row { state: RowState::Active, since_ms: 5, told: Told::Born, ..row("a") }]);
+        assert_eq!(rows, [Row { state: RowState::Active, since_ms: 5, told: ReportedState::Born, ..row("a") }]);
     }
 
     #[tokio::test(flavor = "current_thread")]
@@ -208,14 +208,14 @@ mod tests {
         store.quarantined(row("a").id, "a bit flipped".into(), 5).await.unwrap();
         store.born(row("a").id, 6).await.unwrap();
         store.quarantined(row("a").id, "later".into(), 7).await.unwrap();
-        store.set_told(row("a").id, Told::Lost).await.unwrap();
+        store.set_reported(row("a").id, ReportedState::Lost).await.unwrap();
         drop(store);
         let rows = reopened(folder.path());
         assert_eq!(
             (rows[0].state, rows[0].why.as_str(), rows[0].since_ms),
             (RowState::Quarantined, "a bit flipped", 5)
         );
-        assert_eq!(rows[0].told, Told::Lost);
+        assert_eq!(rows[0].told, ReportedState::Lost);
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub async fn serve(listener: AsyncFd<OwnedFd>, owner_uid: u32, events: mpsc::Sen
     let places = Arc::new(Semaphore::new(MAX_CLIENTS));
     let others = Arc::new(Semaphore::new(MAX_OTHERS));
     let refusals = Arc::new(Semaphore::new(MAX_CLIENTS));
-    let mut knocks = ConnectionRate::default();
+    let mut rate = ConnectionRate::default();
     let began = std::time::Instant::now();
     let refuse = |client: OwnedFd, refusal: Refusal| {
         // Anyone who is refused while as many others are is left silently.
@@ -106,7 +106,7 @@ pub async fn serve(listener: AsyncFd<OwnedFd>, owner_uid: u32, events: mpsc::Sen
             }
         };
         let is_owner = peer.uid == 0 || peer.uid == owner_uid;
-        if !is_owner && !knocks.admit(peer.uid, began.elapsed()) {
+        if !is_owner && !rate.admit(peer.uid, began.elapsed()) {
             // Anyone who comes this often learns nothing at all.
             continue;
         }
@@ -253,15 +253,15 @@ mod tests {
 
     #[test]
     fn knocks_are_counted_per_user_and_forgotten_with_time() {
-        let mut knocks = ConnectionRate::default();
+        let mut rate = ConnectionRate::default();
         let at = Duration::from_millis;
-        assert!((0..KNOCKS).all(|_| knocks.admit(1, at(5))));
-        assert!(!knocks.admit(1, at(5)) && knocks.admit(2, at(5)));
-        assert!(knocks.admit(1, at(5 + KNOCK_MS)) && !knocks.admit(1, at(5 + KNOCK_MS)));
-        let mut knocks = ConnectionRate::default();
+        assert!((0..KNOCKS).all(|_| rate.admit(1, at(5))));
+        assert!(!rate.admit(1, at(5)) && rate.admit(2, at(5)));
+        assert!(rate.admit(1, at(5 + KNOCK_MS)) && !rate.admit(1, at(5 + KNOCK_MS)));
+        let mut rate = ConnectionRate::default();
         let many = u32::try_from(MAX_USERS).unwrap_or(u32::MAX);
-        assert!((0..many).all(|uid| knocks.admit(uid, at(0))));
-        assert!(!knocks.admit(many, at(0)), "and no map grows with those who knock");
-        assert!(knocks.admit(many, at(KNOCK_MS)));
+        assert!((0..many).all(|uid| rate.admit(uid, at(0))));
+        assert!(!rate.admit(many, at(0)), "and no map grows with those who knock");
+        assert!(rate.admit(many, at(KNOCK_MS)));
     }
 }

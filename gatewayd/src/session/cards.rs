@@ -68,15 +68,15 @@ impl Door {
     }
 
     fn card_settled(self: &Rc<Self>, settled: CardSettled) {
-        let ears = self.shown.take(&settled.id);
+        let sinks = self.shown.take(&settled.id);
         let door = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            for sink in &ears {
+            for sink in &sinks {
                 if !sink.deliver(TurnNote::CardSettled(settled.clone())).await {
                     tracing::debug!("a client that was shown a card was gone when it was answered");
                 }
             }
-            door.resume(settled, ears.into_iter().next()).await;
+            door.resume(settled, sinks.into_iter().next()).await;
         });
     }
 
@@ -121,9 +121,9 @@ impl Door {
         }
         let parked = self.turns.take_parked(turn);
         // Of a turn that another door has suspended, the journal says who had opened it.
-        let heir = match &parked {
+        let recipient = match &parked {
             Some(_) => None,
-            None => self.heir(turn).await,
+            None => self.recipient(turn).await,
         };
         // It may have been taken back meanwhile.
         if self.has_turn(turn) {
@@ -131,11 +131,11 @@ impl Door {
             return self.wake(turn);
         }
         let parked = parked.unwrap_or_else(|| Parked {
-            session: heir.as_ref().map_or(u64::MAX, |heir| heir.session),
-            trace: heir.as_ref().map_or(TraceId::NONE, |heir| heir.is.trace),
-            lang: heir.as_ref().map_or(Lang::En, |heir| heir.is.lang),
+            session: recipient.as_ref().map_or(u64::MAX, |recipient| recipient.session),
+            trace: recipient.as_ref().map_or(TraceId::NONE, |recipient| recipient.is.trace),
+            lang: recipient.as_ref().map_or(Lang::En, |recipient| recipient.is.lang),
             // When nobody comes back to it, no matter who was shown the card learns what follows.
-            sink: heir.as_ref().and_then(|heir| heir.sink.clone()).or(shown),
+            sink: recipient.as_ref().and_then(|recipient| recipient.sink.clone()).or(shown),
             said: String::new(),
         });
         let Parked { session, trace, lang, sink, said } = parked;
@@ -151,7 +151,7 @@ impl Door {
         match resumed {
             Ok((_, [told])) => {
                 self.turns.set_generation(turn, *planner.generations().borrow());
-                self.resumed(relay, &told, heir).await;
+                self.resumed(relay, &told, recipient).await;
             }
             Err(error) => {
                 tracing::info!(%turn, %error, "no turn goes on after this card");
@@ -170,9 +170,9 @@ impl Door {
     }
 
     /// The turn goes on: with what was sent in it before, when this door was not there.
-    async fn resumed(self: Rc<Self>, mut relay: Relay, told: &Sealed, heir: Option<reattach::Recipient>) {
-        let Some(heir) = heir else { return relay.run().await };
-        let tells = heir.sink.is_some();
+    async fn resumed(self: Rc<Self>, mut relay: Relay, told: &Sealed, recipient: Option<reattach::Recipient>) {
+        let Some(recipient) = recipient else { return relay.run().await };
+        let tells = recipient.sink.is_some();
         match turn_log::read(told) {
             Ok(told) => {
                 if let Some(waits) = relay.catch_up(told, tells).await.filter(|_| tells) {

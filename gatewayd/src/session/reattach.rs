@@ -83,16 +83,17 @@ impl Door {
         if self.has_turn(turn) {
             return;
         }
-        let Some(heir) = self.heir(turn).await else { return };
+        let Some(recipient) = self.recipient(turn).await else { return };
         // A card may have been answered meanwhile, and the turn goes on.
         if self.turns.is_open(turn) {
             return;
         }
-        if heir.is.is_delivered {
+        if recipient.is.is_delivered {
             return self.release_turn(turn);
         }
-        let (trace, lang) = (heir.is.trace, heir.is.lang);
-        let (relay, handle) = Relay::new(self, heir.session, (turn, trace, lang), heir.sink.clone(), String::new());
+        let (trace, lang) = (recipient.is.trace, recipient.is.lang);
+        let (relay, handle) =
+            Relay::new(self, recipient.session, (turn, trace, lang), recipient.sink.clone(), String::new());
         // Entered before: what comes next may come before the answer to this.
         self.turns.enter(turn, handle);
         self.turns.set_generation(turn, *self.peers.planner.generations().borrow());
@@ -102,7 +103,7 @@ impl Door {
             Ok(told) => {
                 tracing::info!(%turn, "a turn of the door before was taken back");
                 let door = Rc::clone(self);
-                tokio::task::spawn_local(async move { door.go_on(relay, told, &heir).await });
+                tokio::task::spawn_local(async move { door.go_on(relay, told, &recipient).await });
             }
             Err(error) => {
                 tracing::warn!(%turn, error, "a turn of the door before cannot be taken back");
@@ -113,14 +114,14 @@ impl Door {
     }
 
     /// Sends the recipient what was sent before, then the card that it waits for, then what comes.
-    pub(super) async fn go_on(self: Rc<Self>, mut relay: Relay, told: Vec<Entry>, heir: &Recipient) {
+    pub(super) async fn go_on(self: Rc<Self>, mut relay: Relay, told: Vec<Entry>, recipient: &Recipient) {
         let turn = relay.turn;
         let done = relay.catch_up(told, true).await;
-        if heir.is_stranger {
+        if recipient.is_stranger {
             self.cancel(turn);
         }
-        if let Some(sink) = &heir.sink {
-            self.show_what_waits(turn, &heir.speaker, sink).await;
+        if let Some(sink) = &recipient.sink {
+            self.show_what_waits(turn, &recipient.speaker, sink).await;
         }
         relay.run_from(done).await;
     }
@@ -142,7 +143,7 @@ impl Door {
     }
 
     /// Who receives this turn; nobody when the journal does not say whose it is.
-    pub(super) async fn heir(&self, turn: TurnId) -> Option<Recipient> {
+    pub(super) async fn recipient(&self, turn: TurnId) -> Option<Recipient> {
         let mut asked = self.peers.memoryd.whose_turn(TraceId::NONE, WhoseTurn { turn }, []).await;
         for _ in 1..WHOSE_TRIES {
             let Err(RpcError::Gone(_)) = asked else { break };

@@ -19,28 +19,28 @@ impl ShownCards {
     /// Remembers who was shown a card; whether there was room for one more.
     pub fn add(&self, id: &str, sink: Rc<dyn NoteSink>) -> bool {
         let mut cards = self.0.borrow_mut();
-        cards.retain(|_, ears| {
-            ears.retain(|sink| sink.is_open());
-            !ears.is_empty()
+        cards.retain(|_, sinks| {
+            sinks.retain(|sink| sink.is_open());
+            !sinks.is_empty()
         });
         if cards.len() >= MAX_CARDS && !cards.contains_key(id) {
             return false;
         }
-        let ears = cards.entry(id.to_owned()).or_default();
+        let sinks = cards.entry(id.to_owned()).or_default();
         // A card that was added to is shown to the same ear again.
-        if ears.iter().any(|other| Rc::ptr_eq(other, &sink)) {
+        if sinks.iter().any(|other| Rc::ptr_eq(other, &sink)) {
             return true;
         }
-        let has_room = ears.len() < MAX_PLACES;
+        let has_room = sinks.len() < MAX_PLACES;
         if has_room {
-            ears.push(sink);
+            sinks.push(sink);
         }
         has_room
     }
 
     /// Whether a person who is still there was shown it.
     pub fn has(&self, id: &str) -> bool {
-        self.0.borrow().get(id).is_some_and(|ears| ears.iter().any(|sink| sink.is_open()))
+        self.0.borrow().get(id).is_some_and(|sinks| sinks.iter().any(|sink| sink.is_open()))
     }
 
     pub fn take(&self, id: &str) -> Vec<Rc<dyn NoteSink>> {

@@ -298,7 +298,7 @@ impl Reader {
     }
 
     /// True when the answer is over.
-    pub(super) fn event(&mut self, gather: &mut Accumulator, event: &Event) -> Result<bool, CompletionError> {
+    pub(super) fn event(&mut self, accumulator: &mut Accumulator, event: &Event) -> Result<bool, CompletionError> {
         let value = crate::format::json::parse(event.data.as_bytes())?;
         let EventKind { kind } = fields::read(&value)?;
         if !event.name.is_empty() && event.name != kind {
@@ -312,20 +312,20 @@ impl Reader {
             "message_start" => {
                 self.begun = true;
                 let start: MessageStart = fields::read(&value)?;
-                used(gather, start.message.and_then(|message| message.usage));
+                used(accumulator, start.message.and_then(|message| message.usage));
             }
-            "content_block_start" => self.begin(gather, fields::read(&value)?)?,
-            "content_block_delta" => self.delta(gather, fields::read(&value)?)?,
+            "content_block_start" => self.begin(accumulator, fields::read(&value)?)?,
+            "content_block_delta" => self.delta(accumulator, fields::read(&value)?)?,
             "content_block_stop" => self.open = None,
             "message_delta" => {
                 let MessageDelta { delta, usage } = fields::read(&value)?;
-                used(gather, usage);
+                used(accumulator, usage);
                 match delta.and_then(|delta| delta.stop_reason).as_deref() {
-                    Some("end_turn" | "stop_sequence" | "pause_turn") => gather.stopped(Stop::End),
+                    Some("end_turn" | "stop_sequence" | "pause_turn") => accumulator.stopped(Stop::End),
                     // The answer in JSON is no call.
-                    Some("tool_use") => gather.stopped(Stop::End),
-                    Some("max_tokens" | "model_context_window_exceeded") => gather.stopped(Stop::Length),
-                    Some("refusal") => gather.stopped(Stop::Refused),
+                    Some("tool_use") => accumulator.stopped(Stop::End),
+                    Some("max_tokens" | "model_context_window_exceeded") => accumulator.stopped(Stop::Length),
+                    Some("refusal") => accumulator.stopped(Stop::Refused),
                     Some(_) | None => {}
                 }
             }
@@ -337,7 +337,7 @@ impl Reader {
         Ok(false)
     }
 
-    fn begin(&mut self, gather: &mut Accumulator, start: BlockStart) -> Result<(), CompletionError> {
+    fn begin(&mut self, accumulator: &mut Accumulator, start: BlockStart) -> Result<(), CompletionError> {
         let index = start.index.ok_or_else(|| CompletionError::broken("a block of the reply has no number"))?;
         if self.open.is_some() || index < self.next {
             return Err(CompletionError::broken("the blocks of the reply are out of order"));
@@ -346,12 +346,12 @@ impl Reader {
         let block = start.content_block.ok_or_else(|| CompletionError::broken("a block of the reply is empty"))?;
         let kind = match block {
             StartedBlock::Text { text } => {
-                gather.text(&text)?;
+                accumulator.text(&text)?;
                 Kind::Text
             }
             StartedBlock::ToolUse { name, .. } if self.structured && name == ANSWER => Kind::Answer,
             StartedBlock::ToolUse { id, name } => {
-                gather.call(index, &id, &name)?;
+                accumulator.call(index, &id, &name)?;
                 Kind::Call
             }
             StartedBlock::Other => Kind::Other,
@@ -360,7 +360,7 @@ impl Reader {
         Ok(())
     }
 
-    fn delta(&mut self, gather: &mut Accumulator, piece: BlockPiece) -> Result<(), CompletionError> {
+    fn delta(&mut self, accumulator: &mut Accumulator, piece: BlockPiece) -> Result<(), CompletionError> {
         let (index, kind) =
             self.open.ok_or_else(|| CompletionError::broken("a piece of the reply belongs to no block"))?;
         if piece.index != Some(index) {
@@ -368,9 +368,9 @@ impl Reader {
         }
         let delta = piece.delta.ok_or_else(|| CompletionError::broken("a piece of the reply is empty"))?;
         match (kind, delta) {
-            (Kind::Text, BlockDelta::TextDelta { text }) => gather.text(&text),
-            (Kind::Call, BlockDelta::InputJsonDelta { partial_json }) => gather.arguments(index, &partial_json),
-            (Kind::Answer, BlockDelta::InputJsonDelta { partial_json }) => gather.text(&partial_json),
+            (Kind::Text, BlockDelta::TextDelta { text }) => accumulator.text(&text),
+            (Kind::Call, BlockDelta::InputJsonDelta { partial_json }) => accumulator.arguments(index, &partial_json),
+            (Kind::Answer, BlockDelta::InputJsonDelta { partial_json }) => accumulator.text(&partial_json),
             (
                 Kind::Text | Kind::Call | Kind::Answer | Kind::Other,
                 BlockDelta::TextDelta { .. } | BlockDelta::InputJsonDelta { .. } | BlockDelta::Other,
@@ -379,15 +379,15 @@ impl Reader {
     }
 }
 
-fn used(gather: &mut Accumulator, usage: Option<Usage>) {
+fn used(accumulator: &mut Accumulator, usage: Option<Usage>) {
     let Some(usage) = usage else { return };
     if let Some(fresh) = usage.input_tokens {
         let cached = usage.cache_read_input_tokens.unwrap_or(0);
         let kept = usage.cache_creation_input_tokens.unwrap_or(0);
-        gather.counted.tokens_in = Some(fresh.saturating_add(cached).saturating_add(kept));
-        gather.counted.cached = cached;
+        accumulator.counted.tokens_in = Some(fresh.saturating_add(cached).saturating_add(kept));
+        accumulator.counted.cached = cached;
     }
     if let Some(out) = usage.output_tokens {
-        gather.counted.tokens_out = Some(out);
+        accumulator.counted.tokens_out = Some(out);
     }
 }

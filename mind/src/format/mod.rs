@@ -101,7 +101,7 @@ enum Machine {
 #[derive(Debug)]
 pub struct Reader {
     machine: Machine,
-    gather: Accumulator,
+    accumulator: Accumulator,
     over: bool,
 }
 
@@ -114,7 +114,7 @@ impl Reader {
             Dialect::OpenAi | Dialect::Xai => Machine::OpenAi(Events::default(), openai::Reader::default()),
             Dialect::Ollama => Machine::Ollama(LineSplitter::default(), ollama::Reader::default()),
         };
-        Self { machine, gather: Accumulator::new(max_tokens), over: false }
+        Self { machine, accumulator: Accumulator::new(max_tokens), over: false }
     }
 
     /// Takes the next piece, cut anywhere. True when the answer is over; what comes behind its end is not read.
@@ -125,25 +125,25 @@ impl Reader {
         match &mut self.machine {
             Machine::Anthropic(events, reader) => {
                 for event in events.push(piece)? {
-                    self.gather.piece()?;
+                    self.accumulator.piece()?;
                     if !self.over {
-                        self.over = reader.event(&mut self.gather, &event)?;
+                        self.over = reader.event(&mut self.accumulator, &event)?;
                     }
                 }
             }
             Machine::OpenAi(events, reader) => {
                 for event in events.push(piece)? {
-                    self.gather.piece()?;
+                    self.accumulator.piece()?;
                     if !self.over {
-                        self.over = reader.event(&mut self.gather, &event)?;
+                        self.over = reader.event(&mut self.accumulator, &event)?;
                     }
                 }
             }
             Machine::Ollama(lines, reader) => {
                 for line in lines.push(piece)? {
-                    self.gather.piece()?;
+                    self.accumulator.piece()?;
                     if !self.over {
-                        self.over = reader.line(&mut self.gather, &line)?;
+                        self.over = reader.line(&mut self.accumulator, &line)?;
                     }
                 }
             }
@@ -160,10 +160,10 @@ impl Reader {
             && !self.over
             && let Some(line) = lines.rest()?
         {
-            self.over = reader.line(&mut self.gather, &line)?;
+            self.over = reader.line(&mut self.accumulator, &line)?;
         }
         // A server that has said why it stopped has said everything; the rest is courtesy.
-        if self.over || matches!(self.machine, Machine::OpenAi(..)) && self.gather.has_stopped() {
+        if self.over || matches!(self.machine, Machine::OpenAi(..)) && self.accumulator.has_stopped() {
             return Ok(());
         }
         Err(CompletionError::broken("the connection ended in the middle of the reply"))
@@ -172,31 +172,31 @@ impl Reader {
     /// What the model has said so far.
     #[must_use]
     pub fn said(&self) -> &str {
-        self.gather.said()
+        self.accumulator.said()
     }
 
     /// Whether anything of the reply has come.
     #[must_use]
     pub fn produced(&self) -> bool {
-        self.gather.produced()
+        self.accumulator.produced()
     }
 
     /// What the server says was used so far.
     #[must_use]
     pub fn counted(&self) -> Counted {
-        self.gather.counted
+        self.accumulator.counted
     }
 
     /// Everything the model wrote, in bytes.
     #[must_use]
     pub fn written(&self) -> usize {
-        self.gather.written()
+        self.accumulator.written()
     }
 
     /// The reply as far as it came; `otherwise` says why it ended where the server did not.
     #[must_use]
     pub fn reply(self, otherwise: Stop) -> Reply {
-        self.gather.reply(otherwise)
+        self.accumulator.reply(otherwise)
     }
 }
 

@@ -153,32 +153,32 @@ pub(super) struct Reader {
 
 impl Reader {
     /// True when the answer is over.
-    pub(super) fn line(&mut self, gather: &mut Accumulator, line: &str) -> Result<bool, CompletionError> {
+    pub(super) fn line(&mut self, accumulator: &mut Accumulator, line: &str) -> Result<bool, CompletionError> {
         if line.trim().is_empty() {
             return Ok(false);
         }
         let line: Line = piece(line)?;
         if let Some(message) = line.message {
-            gather.text(&message.content)?;
+            accumulator.text(&message.content)?;
             for call in message.tool_calls {
-                self.call(gather, call)?;
+                self.call(accumulator, call)?;
             }
         }
         if !line.done {
             return Ok(false);
         }
-        gather.stopped(if line.done_reason == "length" { Stop::Length } else { Stop::End });
+        accumulator.stopped(if line.done_reason == "length" { Stop::Length } else { Stop::End });
         // A prompt that was read from the cache whole is not counted again.
-        gather.counted.tokens_in = line.prompt_eval_count;
-        gather.counted.tokens_out = line.eval_count;
+        accumulator.counted.tokens_in = line.prompt_eval_count;
+        accumulator.counted.tokens_out = line.eval_count;
         Ok(true)
     }
 
-    fn call(&mut self, gather: &mut Accumulator, call: CallPiece) -> Result<(), CompletionError> {
+    fn call(&mut self, accumulator: &mut Accumulator, call: CallPiece) -> Result<(), CompletionError> {
         let function = call.function.ok_or_else(|| CompletionError::broken("a call of the server has no function"))?;
         let key = self.calls;
         self.calls += 1;
-        gather.call(key, &call.id, &function.name)?;
-        gather.arguments(key, &function.arguments)
+        accumulator.call(key, &call.id, &function.name)?;
+        accumulator.arguments(key, &function.arguments)
     }
 }

@@ -218,33 +218,33 @@ pub(super) struct Reader {
 
 impl Reader {
     /// True when the answer is over.
-    pub(super) fn event(&mut self, gather: &mut Accumulator, event: &Event) -> Result<bool, CompletionError> {
+    pub(super) fn event(&mut self, accumulator: &mut Accumulator, event: &Event) -> Result<bool, CompletionError> {
         if event.data.trim() == "[DONE]" {
-            return if gather.has_stopped() {
+            return if accumulator.has_stopped() {
                 Ok(true)
             } else {
                 Err(CompletionError::broken("the reply ends without a reason"))
             };
         }
         let Chunk { usage, choices } = piece(&event.data)?;
-        used(gather, usage);
+        used(accumulator, usage);
         let Some(choice) = choices.into_iter().find(|choice| choice.index.unwrap_or(0) == 0) else { return Ok(false) };
         // What comes behind the end of a reply is none of it.
-        if let Some(delta) = choice.delta.filter(|_| !gather.has_stopped()) {
-            self.delta(gather, delta)?;
+        if let Some(delta) = choice.delta.filter(|_| !accumulator.has_stopped()) {
+            self.delta(accumulator, delta)?;
         }
         match choice.finish_reason.as_str() {
             "" => {}
-            "stop" | "eos" | "end_turn" | "tool_calls" | "function_call" => gather.stopped(Stop::End),
-            "length" | "max_tokens" => gather.stopped(Stop::Length),
-            "content_filter" | "refusal" => gather.stopped(Stop::Refused),
-            _ => gather.stopped(Stop::End),
+            "stop" | "eos" | "end_turn" | "tool_calls" | "function_call" => accumulator.stopped(Stop::End),
+            "length" | "max_tokens" => accumulator.stopped(Stop::Length),
+            "content_filter" | "refusal" => accumulator.stopped(Stop::Refused),
+            _ => accumulator.stopped(Stop::End),
         }
         Ok(false)
     }
 
-    fn delta(&mut self, gather: &mut Accumulator, delta: Delta) -> Result<(), CompletionError> {
-        gather.text(&delta.content)?;
+    fn delta(&mut self, accumulator: &mut Accumulator, delta: Delta) -> Result<(), CompletionError> {
+        accumulator.text(&delta.content)?;
         for call in delta.tool_calls {
             let function = call.function.unwrap_or_default();
             let key = match (call.index, self.latest) {
@@ -254,21 +254,21 @@ impl Reader {
                 (None, latest) => latest.map_or(0, |latest| latest.saturating_add(1)),
             };
             self.latest = Some(key);
-            gather.call(key, &call.id, &function.name)?;
-            gather.arguments(key, &function.arguments)?;
+            accumulator.call(key, &call.id, &function.name)?;
+            accumulator.arguments(key, &function.arguments)?;
         }
         Ok(())
     }
 }
 
-fn used(gather: &mut Accumulator, usage: Option<Usage>) {
+fn used(accumulator: &mut Accumulator, usage: Option<Usage>) {
     let Some(usage) = usage else { return };
     let Some(read) = usage.prompt_tokens else { return };
     let written = usage.completion_tokens.unwrap_or(0);
     // Where thoughts that are not said are counted beside what is said, only the sum holds them.
     let all = usage.total_tokens.unwrap_or(0).saturating_sub(read);
-    gather.counted.tokens_in = Some(read);
-    gather.counted.tokens_out = Some(written.max(all));
+    accumulator.counted.tokens_in = Some(read);
+    accumulator.counted.tokens_out = Some(written.max(all));
     let cached = usage.prompt_tokens_details.and_then(|details| details.cached_tokens);
-    gather.counted.cached = cached.unwrap_or(0).min(read);
+    accumulator.counted.cached = cached.unwrap_or(0).min(read);
 }

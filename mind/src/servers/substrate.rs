@@ -223,11 +223,11 @@ impl Substrate {
     }
 
     /// A thought of one of its models.
-    pub async fn invoke(&self, wanted: CompletionRequest<'_>, hears: &impl StreamListener) -> Completion {
+    pub async fn invoke(&self, wanted: CompletionRequest<'_>, listener: &impl StreamListener) -> Completion {
         let mut tries = 0;
         loop {
             tries += 1;
-            let mut came = self.once(wanted, hears).await;
+            let mut came = self.once(wanted, listener).await;
             let Err(bad) = &came.reply else {
                 self.heard::<()>(Ok(())).ok();
                 self.stale.borrow_mut().remove(wanted.model);
@@ -253,7 +253,7 @@ impl Substrate {
                 }
                 Some(pause) => tokio::select! {
                     () = tokio::time::sleep(pause) => {}
-                    () = hears.stopped() => return Completion { reply: Ok(empty_reply()), ..came },
+                    () = listener.stopped() => return Completion { reply: Ok(empty_reply()), ..came },
                 },
             }
         }
@@ -271,7 +271,7 @@ impl Substrate {
         }
     }
 
-    async fn once(&self, wanted: CompletionRequest<'_>, hears: &impl StreamListener) -> Completion {
+    async fn once(&self, wanted: CompletionRequest<'_>, listener: &impl StreamListener) -> Completion {
         let asked = RequestOptions {
             model: wanted.model,
             max_tokens: wanted.max_tokens,
@@ -284,8 +284,8 @@ impl Substrate {
         let mut began = false;
         let ended = tokio::select! {
             biased;
-            () = hears.stopped() => Ok(()),
-            ended = self.stream(&sent, &mut reader, &mut began, hears) => ended,
+            () = listener.stopped() => Ok(()),
+            ended = self.stream(&sent, &mut reader, &mut began, listener) => ended,
             () = tokio::time::sleep_until(wanted.until.into()) => Err(CompletionError::new(Class::Late, "the thought took longer than it may")),
         };
         // The response is dropped by now, and its connection with it unless all of it was read.
@@ -300,7 +300,7 @@ impl Substrate {
         sent: &[u8],
         reader: &mut Reader,
         began: &mut bool,
-        hears: &impl StreamListener,
+        listener: &impl StreamListener,
     ) -> Result<(), CompletionError> {
         self.left_alone()?;
         let tongue = self.line.tongue;
@@ -337,7 +337,7 @@ impl Substrate {
             let over = reader.push(&piece)?;
             let said = reader.said();
             if said.len() > told {
-                hears.piece(&said[told..]).await;
+                listener.piece(&said[told..]).await;
                 told = said.len();
             }
             if over {

@@ -58,9 +58,9 @@ impl RedactStream {
 /// The same for a text that is there whole.
 #[must_use]
 pub fn redacted(text: &str) -> String {
-    let mut veil = RedactStream::default();
-    let shown = veil.shown(text);
-    shown + &veil.rest()
+    let mut redactor = RedactStream::default();
+    let shown = redactor.shown(text);
+    shown + &redactor.rest()
 }
 
 #[cfg(test)]
@@ -94,9 +94,9 @@ mod tests {
             let mut at: Vec<usize> = cuts.iter().map(|cut| text.floor_char_boundary(cut.index(text.len() + 1))).collect();
             at.extend([0, text.len()]);
             at.sort_unstable();
-            let mut veil = RedactStream::default();
-            let mut shown: String = at.windows(2).map(|cut| veil.shown(&text[cut[0]..cut[1]])).collect();
-            shown.push_str(&veil.rest());
+            let mut redactor = RedactStream::default();
+            let mut shown: String = at.windows(2).map(|cut| redactor.shown(&text[cut[0]..cut[1]])).collect();
+            shown.push_str(&redactor.rest());
             prop_assert_eq!(shown, redacted(&text));
         }
     }

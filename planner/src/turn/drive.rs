@@ -125,7 +125,7 @@ impl Planner {
         let done = TurnDone { turn: turn.id, end: ended.end, why };
         // A door that goes away in this very moment has not journalled the end: the next one finds it.
         if turn.door.outlives() {
-            self.shelf.put(&turn.door);
+            self.detached.put(&turn.door);
         }
         if turn.door.send(door_planner::Note::TurnDone(done)).await.is_err() {
             tracing::info!(turn = %turn.id, "the door was gone when the turn ended");

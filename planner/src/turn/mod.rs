@@ -70,7 +70,7 @@ pub struct Planner {
     mind: Rc<Client<PlannerMind>>,
     turns: RefCell<HashMap<TurnId, Open>>,
     /// Turns that wait or have ended, for a door that comes later.
-    shelf: Rc<DetachedStore>,
+    detached: Rc<DetachedStore>,
     /// How many turns are under way, for anyone who waits for the last.
     count: watch::Sender<usize>,
     /// Places for thoughts: fewer than the link to mind takes at once, so that a stop never waits behind them.
@@ -95,7 +95,7 @@ impl Planner {
             memoryd,
             mind,
             turns: RefCell::default(),
-            shelf: Rc::default(),
+            detached: Rc::default(),
             count: watch::Sender::new(0),
             places: Rc::new(Semaphore::new(MAX_THINKING)),
             model: RefCell::default(),

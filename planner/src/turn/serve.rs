@@ -74,7 +74,7 @@ impl door_planner::Serve for Planner {
         }
         let cancel = Rc::new(Notify::new());
         // Anyone who said yes did not do it for a door: what goes on outlives one.
-        let line = TurnNotes::new(ask.turn, true, cx.notes(), &self.shelf);
+        let line = TurnNotes::new(ask.turn, true, cx.notes(), &self.detached);
         // Entered before anybody else is asked, so that of two answers only one finds it.
         let pieces = self.enter(ask.turn, &line, &cancel);
         let taken = match self.take_up(ask.turn).await {
@@ -88,7 +88,7 @@ impl door_planner::Serve for Planner {
         };
         match taken {
             Ok((trace, kept, told)) => {
-                self.shelf.take(ask.turn);
+                self.detached.take(ask.turn);
                 let turn = Rc::clone(&self).run_on((ask.turn, trace), kept, ask.acts, (line, cancel, pieces));
                 tokio::task::spawn_local(turn);
                 Ok((TurnResumed {}, [told]))
@@ -121,7 +121,7 @@ impl door_planner::Serve for Planner {
         _: DetachedTurns,
         []: [Sealed; 0],
     ) -> Served<DetachedTurnList, 0> {
-        let mut turns = self.shelf.turns();
+        let mut turns = self.detached.turns();
         turns.extend(self.turns.borrow().iter().filter(|(_, open)| open.line.outlives()).map(|(turn, _)| *turn));
         turns.sort();
         turns.dedup();
@@ -148,7 +148,7 @@ impl door_planner::Serve for Planner {
         if let Some(line) = self.line(ask.turn) {
             line.give_up();
         }
-        self.shelf.take(ask.turn);
+        self.detached.take(ask.turn);
         Ok((Done {}, []))
     }
 }
@@ -165,7 +165,7 @@ impl Planner {
             return Err(Refusal::new(RefusalCode::Busy, "planner.turns", why).remedy("ask again in a moment").into());
         }
         let cancel = Rc::new(Notify::new());
-        let line = TurnNotes::new(ask.turn, outlives_its_door(ask.channel), cx.notes(), &self.shelf);
+        let line = TurnNotes::new(ask.turn, outlives_its_door(ask.channel), cx.notes(), &self.detached);
         let pieces = self.enter(ask.turn, &line, &cancel);
         tokio::task::spawn_local(Rc::clone(&self).run(ask, said, (line, cancel, pieces)));
         Ok((TurnOpened {}, []))
@@ -184,7 +184,7 @@ impl Planner {
     /// The way of a turn, under way or not.
     fn line(&self, turn: TurnId) -> Option<Rc<TurnNotes>> {
         let open = self.turns.borrow().get(&turn).map(|open| Rc::clone(&open.line));
-        open.or_else(|| self.shelf.get(turn))
+        open.or_else(|| self.detached.get(turn))
     }
 
     /// What memoryd has kept of a turn, which keeps it no longer.

@@ -41,7 +41,7 @@ struct StreamedText {
     thought: u32,
     text: String,
     /// What of it is not for people.
-    veil: RedactStream,
+    redactor: RedactStream,
     /// A piece was lost or the turn was never notified of one: what follows is sent at the end.
     lost: bool,
 }
@@ -254,7 +254,7 @@ impl Turn {
         }
         self.begin_line(passed).await?;
         passed.text.push_str(&piece.text);
-        let shown = passed.veil.shown(&piece.text);
+        let shown = passed.redactor.shown(&piece.text);
         self.say_shown(&shown).await
     }
 
@@ -262,7 +262,7 @@ impl Turn {
     async fn say_rest(&self, text: &str, passed: &mut StreamedText) -> Result<(), RpcError> {
         match text.strip_prefix(passed.text.as_str()) {
             Some(rest) => {
-                let shown = passed.veil.shown(rest) + &passed.veil.rest();
+                let shown = passed.redactor.shown(rest) + &passed.redactor.rest();
                 if !shown.is_empty() {
                     self.begin_line(passed).await?;
                 }

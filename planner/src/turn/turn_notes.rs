@@ -92,7 +92,7 @@ pub(super) struct TurnNotes {
     door: RefCell<Notes<DoorPlanner>>,
     told: RefCell<Vec<Entry>>,
     bytes: Cell<usize>,
-    shelf: Rc<DetachedStore>,
+    detached: Rc<DetachedStore>,
     /// Notes are sent in the order in which they are kept.
     order: Mutex<()>,
     /// A door has taken it back, or it is of use to nobody any more.
@@ -101,20 +101,25 @@ pub(super) struct TurnNotes {
 
 impl Drop for TurnNotes {
     fn drop(&mut self) {
-        self.shelf.held.set(self.shelf.held.get().saturating_sub(self.bytes.get()));
+        self.detached.held.set(self.detached.held.get().saturating_sub(self.bytes.get()));
     }
 }
 
 impl TurnNotes {
     /// The way of a turn in which nothing was sent.
-    pub(super) fn new(turn: TurnId, outlives: bool, door: Notes<DoorPlanner>, shelf: &Rc<DetachedStore>) -> Rc<Self> {
+    pub(super) fn new(
+        turn: TurnId,
+        outlives: bool,
+        door: Notes<DoorPlanner>,
+        detached: &Rc<DetachedStore>,
+    ) -> Rc<Self> {
         Rc::new(Self {
             turn,
             outlives: Cell::new(outlives),
             door: RefCell::new(door),
             told: RefCell::default(),
             bytes: Cell::new(0),
-            shelf: Rc::clone(shelf),
+            detached: Rc::clone(detached),
             order: Mutex::new(()),
             turned: Notify::new(),
         })
@@ -141,11 +146,11 @@ impl TurnNotes {
         if !self.outlives.get() {
             return;
         }
-        if self.bytes.get() + bytes > MAX_LOG || !self.shelf.make_room(bytes) {
+        if self.bytes.get() + bytes > MAX_LOG || !self.detached.make_room(bytes) {
             return self.give_up();
         }
         self.bytes.set(self.bytes.get() + bytes);
-        self.shelf.held.set(self.shelf.held.get() + bytes);
+        self.detached.held.set(self.detached.held.get() + bytes);
         self.told.borrow_mut().push(entry);
     }
 
@@ -153,7 +158,7 @@ impl TurnNotes {
     pub(super) fn give_up(&self) {
         self.outlives.set(false);
         self.told.borrow_mut().clear();
-        self.shelf.held.set(self.shelf.held.get().saturating_sub(self.bytes.replace(0)));
+        self.detached.held.set(self.detached.held.get().saturating_sub(self.bytes.replace(0)));
         self.turned.notify_one();
     }
 

@@ -73,7 +73,7 @@ fn notes_and_end_are_kept_without_a_door_until_released() {
         }
         stage.door.release_turn(TraceId::NONE, ReleaseTurn { turn }, []).await.unwrap();
         assert!(stage.kept().await.is_empty() && stage.attach_turn(turn).await.is_err());
-        assert_eq!(stage.planner.shelf.held(), 0);
+        assert_eq!(stage.planner.detached.held(), 0);
     });
 }
 
@@ -129,31 +129,31 @@ fn turn_beyond_note_limits_does_not_outlive_its_door() {
         let stage = Stage::new(&[("fs_read", Fate::Hangs)]);
         stage.open_on(Channel::Http, TurnId::new(), b"read notes/a.md").await.unwrap();
         let notes = stage.planner.turns.borrow().values().next().unwrap().line.door();
-        let shelf = std::rc::Rc::<DetachedStore>::default();
-        let line = || TurnNotes::new(TurnId::new(), true, notes.clone(), &shelf);
+        let detached = std::rc::Rc::<DetachedStore>::default();
+        let line = || TurnNotes::new(TurnId::new(), true, notes.clone(), &detached);
         let text = |bytes: usize| Entry::Text("x".repeat(bytes - NOTE_BYTES));
         let one = line();
         one.keep(text(MAX_LOG));
-        assert!(one.outlives() && shelf.held() == MAX_LOG);
+        assert!(one.outlives() && detached.held() == MAX_LOG);
         one.keep(text(NOTE_BYTES));
-        assert!(!one.outlives() && shelf.held() == 0 && one.told().is_empty());
+        assert!(!one.outlives() && detached.held() == 0 && one.told().is_empty());
         // Those that have ended make room for those that are under way, and these for nobody.
         let open: Vec<_> = (0..MAX_LOG_TOTAL / MAX_LOG - 1).map(|_| line()).collect();
         open.iter().for_each(|line| line.keep(text(MAX_LOG)));
         let ended = line();
         ended.keep(text(MAX_LOG));
-        shelf.put(&ended);
+        detached.put(&ended);
         drop(ended);
-        assert_eq!(shelf.held(), MAX_LOG_TOTAL);
+        assert_eq!(detached.held(), MAX_LOG_TOTAL);
         let another = line();
         another.keep(text(MAX_LOG));
-        assert!(another.outlives() && shelf.turns().is_empty() && shelf.held() == MAX_LOG_TOTAL);
+        assert!(another.outlives() && detached.turns().is_empty() && detached.held() == MAX_LOG_TOTAL);
         let last = line();
         last.keep(text(NOTE_BYTES));
         assert!(!last.outlives() && open.iter().all(|line| line.outlives()));
         drop((open, another));
-        assert_eq!(shelf.held(), 0);
-        (0..=MAX_DETACHED).for_each(|_| shelf.put(&line()));
-        assert_eq!(shelf.turns().len(), MAX_DETACHED);
+        assert_eq!(detached.held(), 0);
+        (0..=MAX_DETACHED).for_each(|_| detached.put(&line()));
+        assert_eq!(detached.turns().len(), MAX_DETACHED);
     });
 }

@@ -11,7 +11,9 @@ use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
 use metnos_proto::msg::policyd::Answer;
 use tokio::sync::Mutex;
 
-use crate::approvals::{self, Asked, CALL_EXPIRES_MS, Card, CardState, KEPT_MS, MAX_ACTS, MAX_ARGUMENTS, Way, no};
+use crate::approvals::{
+    self, AnswerPath, CALL_EXPIRES_MS, Card, CardState, KEPT_MS, MAX_ACTS, MAX_ARGUMENTS, PendingAct, no,
+};
 use crate::arguments::Filled;
 use crate::base::Base;
 use crate::calls::call::Call;
@@ -58,11 +60,11 @@ impl Cards {
     pub(crate) fn may_answer(
         &self,
         principal: &Principal,
-        way: Way,
+        way: AnswerPath,
         card: &Card,
         answer: &Answer,
     ) -> Result<(), Refusal> {
-        if way == Way::Hard {
+        if way == AnswerPath::Hard {
             return Ok(());
         }
         if card.principal != principal.name && !self.decides_for(principal, card) {
@@ -93,7 +95,13 @@ impl Cards {
         Ok(())
     }
 
-    pub(crate) async fn fresh(&self, call: &Call, principal: &str, asked: Asked, now: u64) -> Result<Card, Refusal> {
+    pub(crate) async fn fresh(
+        &self,
+        call: &Call,
+        principal: &str,
+        asked: PendingAct,
+        now: u64,
+    ) -> Result<Card, Refusal> {
         let standing = if self.people.is_owners(principal) { Standing::Owner } else { Standing::Guest };
         let taken = {
             let cards = self.all.borrow();
@@ -137,7 +145,7 @@ impl Cards {
 
     /// Adds an act to the card of its turn: it is another card from then on, and an answer to what was shown
     /// before does not count.
-    pub(crate) async fn extend(&self, card: Card, asked: Asked, now: u64) -> Result<Card, Refusal> {
+    pub(crate) async fn extend(&self, card: Card, asked: PendingAct, now: u64) -> Result<Card, Refusal> {
         let bytes: usize = card.acts.iter().map(|act| act.arguments.len()).sum();
         if card.acts.len() >= MAX_ACTS || bytes + asked.arguments.len() > MAX_ARGUMENTS {
             let why = format!("{}: the card {} holds no more; it waits for an answer", asked.why, card.id);

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::approvals::cards::not_durable;
-use crate::approvals::{self, Asked, CALL_EXPIRES_MS, Card, no};
+use crate::approvals::{self, CALL_EXPIRES_MS, Card, PendingAct, no};
 use crate::base::Base;
 use crate::clock::DAY_MS;
 use crate::executors::Executors;
@@ -277,7 +277,7 @@ impl Grants {
         Ok(())
     }
 
-    fn scope_of(&self, act: &Asked) -> Option<Scope> {
+    fn scope_of(&self, act: &PendingAct) -> Option<Scope> {
         let signed = self.executors.registry.borrow().callable(&act.executor.name)?;
         let value: Value = serde_json::from_str(&act.arguments).ok()?;
         Some(Scope::of(&signed.spec, &value, &self.base.setting.places))

@@ -96,7 +96,7 @@ impl From<Count> for TouchCount {
 
 /// One act that waits, or waited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct PendingAct {
     /// The executor.
     pub executor: ExecutorId,
     /// What was signed of it when the card was made.
@@ -125,7 +125,7 @@ pub struct Asked {
     pub targets: Vec<(String, String)>,
 }
 
-impl Asked {
+impl PendingAct {
     /// Everything that is shown of it.
     fn document(&self) -> ActView {
         let digests = &self.digests;
@@ -174,7 +174,7 @@ pub struct Card {
     /// That turn's trace.
     pub trace: TraceId,
     /// What waits, in the order in which it was asked for.
-    pub acts: Vec<Asked>,
+    pub acts: Vec<PendingAct>,
     /// When it was made, or last added to, in milliseconds since the epoch.
     pub made_ms: u64,
     /// Until when it can be answered.
@@ -203,7 +203,7 @@ impl Card {
     /// Whether any of its acts is hard.
     #[must_use]
     pub fn is_hard(&self) -> bool {
-        self.acts.iter().any(Asked::is_hard)
+        self.acts.iter().any(PendingAct::is_hard)
     }
 
     /// Whether a guest has asked for it, or something from outside that fired a hook.
@@ -225,7 +225,7 @@ impl Card {
             id: &self.id,
             principal: &self.principal,
             turn: self.turn.to_string(),
-            acts: self.acts.iter().map(Asked::document).collect(),
+            acts: self.acts.iter().map(PendingAct::document).collect(),
             hard: self.is_hard(),
             made_ms: self.made_ms,
             expires_ms: self.expires_ms,
@@ -256,7 +256,7 @@ impl Card {
             id: self.id.clone(),
             principal: self.principal.clone(),
             turn: self.turn.to_string(),
-            acts: self.acts.iter().map(Asked::document).collect(),
+            acts: self.acts.iter().map(PendingAct::document).collect(),
             hard: self.is_hard(),
             made_ms: self.made_ms,
             expires_ms: self.expires_ms,
@@ -297,7 +297,7 @@ impl Card {
 
 /// How an answer reached policyd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum AnswerPath {
     /// At the machine, on the admin channel.
     Hard,
     /// Over the channel of a principal.
@@ -338,9 +338,9 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    pub(crate) fn asked() -> Asked {
+    pub(crate) fn asked() -> PendingAct {
         let zero = Blake3([0; 32]);
-        Asked {
+        PendingAct {
             executor: ExecutorId { name: "fs_delete".into(), version: "1.0.0".into() },
             digests: ExecutorDigests { manifest: zero, code: zero, schema: zero, profile: zero },
             arguments: r#"{"folder":true,"path":"old"}"#.into(),
@@ -395,20 +395,20 @@ pub(crate) mod tests {
         let other = Blake3([1; 32]);
         let scope = grants::Scope { targets: vec![("/path".into(), grants::Target::Within("/w/old".into()))] };
         let acts = [
-            Asked { executor: ExecutorId { name: "fs_delete".into(), version: "2.0.0".into() }, ..act.clone() },
-            Asked { digests: ExecutorDigests { code: other, ..act.digests.clone() }, ..act.clone() },
-            Asked { digests: ExecutorDigests { profile: other, ..act.digests.clone() }, ..act.clone() },
-            Asked { arguments: r#"{"folder":true,"path":"olf"}"#.into(), ..act.clone() },
-            Asked { class: "send".into(), ..act.clone() },
-            Asked { reversible: false, ..act.clone() },
-            Asked { rule: "x".into(), ..act.clone() },
-            Asked { why: "x".into(), ..act.clone() },
-            Asked { fields: Vec::new(), ..act.clone() },
-            Asked { count: Some(Count { files: 1, folders: 3, bytes: 9, covered: 0 }), ..act.clone() },
-            Asked { count: Some(Count { files: 681, folders: 3, bytes: 9, covered: 1 }), ..act.clone() },
-            Asked { count: None, ..act.clone() },
-            Asked { always: Some(scope), ..act.clone() },
-            Asked { targets: Vec::new(), ..act.clone() },
+            PendingAct { executor: ExecutorId { name: "fs_delete".into(), version: "2.0.0".into() }, ..act.clone() },
+            PendingAct { digests: ExecutorDigests { code: other, ..act.digests.clone() }, ..act.clone() },
+            PendingAct { digests: ExecutorDigests { profile: other, ..act.digests.clone() }, ..act.clone() },
+            PendingAct { arguments: r#"{"folder":true,"path":"olf"}"#.into(), ..act.clone() },
+            PendingAct { class: "send".into(), ..act.clone() },
+            PendingAct { reversible: false, ..act.clone() },
+            PendingAct { rule: "x".into(), ..act.clone() },
+            PendingAct { why: "x".into(), ..act.clone() },
+            PendingAct { fields: Vec::new(), ..act.clone() },
+            PendingAct { count: Some(Count { files: 1, folders: 3, bytes: 9, covered: 0 }), ..act.clone() },
+            PendingAct { count: Some(Count { files: 681, folders: 3, bytes: 9, covered: 1 }), ..act.clone() },
+            PendingAct { count: None, ..act.clone() },
+            PendingAct { always: Some(scope), ..act.clone() },
+            PendingAct { targets: Vec::new(), ..act.clone() },
         ];
         let mut changed: Vec<Card> = acts.map(|act| Card { acts: vec![act], ..base.clone() }).into();
         changed.extend([
@@ -429,7 +429,7 @@ pub(crate) mod tests {
     #[test]
     fn digest_of_a_stored_card_never_changes() {
         let scope = grants::Scope { targets: vec![("/path".into(), grants::Target::Within("/w".into()))] };
-        let acts = vec![Asked { always: Some(scope), ..asked() }, Asked { count: None, ..asked() }];
+        let acts = vec![PendingAct { always: Some(scope), ..asked() }, PendingAct { count: None, ..asked() }];
         let digest = Card { acts, ..card("ab2c-d3ef") }.digest();
         let zero = Blake3([0; 32]);
         let act = |always: &str, count: &str| {

@@ -85,7 +85,7 @@ pub(crate) fn load(connection: &Connection) -> Result<Used, StoreError> {
 
 /// What an executor costs, and what was spent before. While it is held, nobody else spends.
 #[derive(Debug)]
-pub(crate) struct Purse<'a> {
+pub(crate) struct BudgetGuard<'a> {
     _alone: MutexGuard<'a, ()>,
     spent: Spent,
     pub(crate) price: u64,
@@ -196,7 +196,7 @@ impl Budgets {
     ///
     /// # Errors
     /// When the ledger cannot be read: then nothing that costs anything happens.
-    pub(crate) async fn purse(&self, turn: TurnId, executor: &str) -> Result<Option<Purse<'_>>, Refusal> {
+    pub(crate) async fn purse(&self, turn: TurnId, executor: &str) -> Result<Option<BudgetGuard<'_>>, Refusal> {
         let whose = self.turns.borrow().get(turn).map(|turn| (turn.principal.name.clone(), turn.trace));
         let Some((principal, trace)) = whose else { return Ok(None) };
         self.purse_for(turn, trace, &principal, executor).await
@@ -212,7 +212,7 @@ impl Budgets {
         trace: TraceId,
         principal: &str,
         executor: &str,
-    ) -> Result<Option<Purse<'_>>, Refusal> {
+    ) -> Result<Option<BudgetGuard<'_>>, Refusal> {
         let price = self.price_of(executor);
         if price == 0 {
             return Ok(None);
@@ -220,7 +220,7 @@ impl Budgets {
         let alone = self.spending.lock().await;
         let spending = Spending { turn, principal: principal.to_owned() };
         let (spent, []) = self.base.memory.spending(trace, spending, []).await.map_err(|error| memory_gone(&error))?;
-        Ok(Some(Purse { _alone: alone, spent, price }))
+        Ok(Some(BudgetGuard { _alone: alone, spent, price }))
     }
 
     fn wanted<'a>(
@@ -228,7 +228,7 @@ impl Budgets {
         principal: &'a str,
         running: u64,
         found: &'a Signed,
-        purse: Option<&'a Purse<'_>>,
+        purse: Option<&'a BudgetGuard<'_>>,
     ) -> Wanted<'a> {
         let manifest = &found.manifest;
         Wanted {
@@ -247,7 +247,7 @@ impl Budgets {
         principal: &str,
         running: u64,
         found: &Signed,
-        purse: Option<&Purse<'_>>,
+        purse: Option<&BudgetGuard<'_>>,
     ) -> Option<Over> {
         let mut used = self.used.borrow_mut();
         used.turn_to(self.base.clock.wall_ms());
@@ -266,7 +266,7 @@ impl Budgets {
     }
 
     /// Counts a call that was just allowed, and warns of what is nearly used up.
-    pub(crate) fn use_up(&self, principal: &str, running: u64, found: &Signed, purse: Option<&Purse<'_>>) {
+    pub(crate) fn use_up(&self, principal: &str, running: u64, found: &Signed, purse: Option<&BudgetGuard<'_>>) {
         let wanted = self.wanted(principal, running, found, purse);
         let near = self.used.borrow_mut().count(&self.base.setting.budget, &wanted);
         for Over { budget, wanted: by_then, limit } in near {

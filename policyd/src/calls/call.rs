@@ -8,7 +8,7 @@ use metnos_proto::link_async::Notes;
 use metnos_proto::msg::common::CallRef;
 use metnos_proto::payload::Sealed;
 
-use crate::calls::opening::Opening;
+use crate::calls::opening::OpeningLine;
 
 /// A call as it was asked for.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Call {
     /// The card on which the owner has approved exactly this.
     pub(crate) approved: Option<String>,
     /// The first line of its turn, where that is still due.
-    pub(crate) opening: Rc<Opening>,
+    pub(crate) opening: Rc<OpeningLine>,
     /// policyd counts for the owner's card what an act would touch: the one who asks for the act, the count is not for him.
     pub(crate) counts: bool,
 }

@@ -17,9 +17,9 @@ use crate::refusals::memory_gone;
 
 /// The first line of a turn, until it is on its way. Anyone who has something recorded of the turn takes it along.
 #[derive(Debug, Default)]
-pub(crate) struct Opening(RefCell<Option<(TraceId, DirectTurn)>>);
+pub(crate) struct OpeningLine(RefCell<Option<(TraceId, DirectTurn)>>);
 
-impl Opening {
+impl OpeningLine {
     /// Still due.
     pub(crate) fn due(trace: TraceId, begun: DirectTurn) -> Rc<Self> {
         Rc::new(Self(RefCell::new(Some((trace, begun)))))

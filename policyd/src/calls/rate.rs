@@ -24,7 +24,7 @@ pub struct Rate {
 
 /// Whether there is room for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
+pub enum Admission {
     /// There is, and it is taken.
     Yes,
     /// There is none, for the first time since there was.
@@ -67,25 +67,25 @@ impl Rate {
     }
 
     /// Counts one call of `principal` at `now_ms` (monotonic), if there is room.
-    pub fn admit(&mut self, principal: &str, standing: Standing, now_ms: u64) -> Room {
+    pub fn admit(&mut self, principal: &str, standing: Standing, now_ms: u64) -> Admission {
         let per_minute = self.per_minute;
         if !self.buckets.contains_key(principal) {
             if RATES.full(standing, self.taken()).is_some() {
                 self.buckets.retain(|_, bucket| bucket.level_at(now_ms, per_minute) > 0);
             }
             if RATES.full(standing, self.taken()).is_some() {
-                return Room::NoMore;
+                return Admission::NoMore;
             }
             let others = standing != Standing::Owner;
             self.buckets.insert(principal.to_owned(), Bucket { at_ms: now_ms, others, ..Bucket::default() });
         }
-        let Some(bucket) = self.buckets.get_mut(principal) else { return Room::NoMore };
+        let Some(bucket) = self.buckets.get_mut(principal) else { return Admission::NoMore };
         let level = bucket.level_at(now_ms, per_minute).saturating_add(CALL);
         if level > CALL * u64::from(per_minute) {
-            return if std::mem::replace(&mut bucket.refused, true) { Room::Still } else { Room::NoMore };
+            return if std::mem::replace(&mut bucket.refused, true) { Admission::Still } else { Admission::NoMore };
         }
         *bucket = Bucket { level, at_ms: now_ms.max(bucket.at_ms), refused: false, others: bucket.others };
-        Room::Yes
+        Admission::Yes
     }
 
     fn taken(&self) -> Taken {
@@ -102,7 +102,7 @@ mod tests {
 
     fn admitted(rate: &mut Rate, principal: &str, now_ms: u64) -> u32 {
         let mut count = 0;
-        while rate.admit(principal, Standing::Owner, now_ms) == Room::Yes {
+        while rate.admit(principal, Standing::Owner, now_ms) == Admission::Yes {
             count += 1;
         }
         count
@@ -112,17 +112,21 @@ mod tests {
     fn a_minutes_worth_is_admitted_and_not_one_more() {
         let mut rate = Rate::new(LIMIT);
         assert_eq!(admitted(&mut rate, "cli:uid:1", 7), LIMIT);
-        assert_eq!(rate.admit("cli:uid:1", Standing::Owner, 7), Room::Still, "the first refusal was the loop's last");
-        assert_eq!(rate.admit("cli:uid:2", Standing::Owner, 7), Room::Yes, "another principal has its own");
+        assert_eq!(
+            rate.admit("cli:uid:1", Standing::Owner, 7),
+            Admission::Still,
+            "the first refusal was the loop's last"
+        );
+        assert_eq!(rate.admit("cli:uid:2", Standing::Owner, 7), Admission::Yes, "another principal has its own");
     }
 
     #[test]
     fn time_makes_room_and_a_clock_that_goes_back_does_not() {
         let mut rate = Rate::new(LIMIT);
         admitted(&mut rate, "p", 1_000);
-        assert_eq!(rate.admit("p", Standing::Owner, 0), Room::Still);
-        assert_eq!(rate.admit("p", Standing::Owner, 1_000 + MINUTE_MS / u64::from(LIMIT)), Room::Yes);
-        assert_eq!(rate.admit("p", Standing::Owner, 1_100), Room::NoMore);
+        assert_eq!(rate.admit("p", Standing::Owner, 0), Admission::Still);
+        assert_eq!(rate.admit("p", Standing::Owner, 1_000 + MINUTE_MS / u64::from(LIMIT)), Admission::Yes);
+        assert_eq!(rate.admit("p", Standing::Owner, 1_100), Admission::NoMore);
         assert_eq!(admitted(&mut rate, "p", 1_100 + MINUTE_MS), LIMIT);
     }
 
@@ -130,20 +134,20 @@ mod tests {
     fn more_principals_than_can_be_counted_are_refused_until_others_are_quiet() {
         let mut rate = Rate::new(LIMIT);
         for n in 0..MAX_PRINCIPALS {
-            assert_eq!(rate.admit(&n.to_string(), Standing::Owner, 0), Room::Yes);
+            assert_eq!(rate.admit(&n.to_string(), Standing::Owner, 0), Admission::Yes);
         }
-        assert_eq!(rate.admit("one more", Standing::Owner, 0), Room::NoMore);
-        assert_eq!(rate.admit("one more", Standing::Owner, MINUTE_MS), Room::Yes);
+        assert_eq!(rate.admit("one more", Standing::Owner, 0), Admission::NoMore);
+        assert_eq!(rate.admit("one more", Standing::Owner, MINUTE_MS), Admission::Yes);
     }
 
     #[test]
     fn guests_without_number_leave_the_owner_a_bucket() {
         let mut rate = Rate::new(LIMIT);
         let served =
-            (0..MAX_PRINCIPALS).filter(|n| rate.admit(&n.to_string(), Standing::Guest, 0) == Room::Yes).count();
+            (0..MAX_PRINCIPALS).filter(|n| rate.admit(&n.to_string(), Standing::Guest, 0) == Admission::Yes).count();
         assert_eq!(served, RATES.others);
-        assert_eq!(rate.admit("the owner", Standing::Owner, 0), Room::Yes);
-        assert_eq!(rate.admit("one more", Standing::Guest, 0), Room::NoMore);
+        assert_eq!(rate.admit("the owner", Standing::Owner, 0), Admission::Yes);
+        assert_eq!(rate.admit("one more", Standing::Guest, 0), Admission::NoMore);
     }
 
     #[test]

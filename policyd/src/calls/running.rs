@@ -36,12 +36,12 @@ pub(crate) struct RunningCalls {
 }
 
 /// A place among the running calls, given back when it is dropped.
-pub(crate) struct Reserved {
+pub(crate) struct RunningSlot {
     running: Rc<RunningCalls>,
     turn: TurnId,
 }
 
-impl Drop for Reserved {
+impl Drop for RunningSlot {
     fn drop(&mut self) {
         self.running.reserved.set(self.running.reserved.get().saturating_sub(1));
         if let Some(open) = self.running.turns.borrow_mut().get_mut(self.turn) {
@@ -58,12 +58,12 @@ impl RunningCalls {
     }
 
     /// Takes a place for a call of this turn.
-    pub(crate) fn take(self: &Rc<Self>, turn: TurnId) -> Reserved {
+    pub(crate) fn take(self: &Rc<Self>, turn: TurnId) -> RunningSlot {
         self.reserved.set(self.reserved.get() + 1);
         if let Some(open) = self.turns.borrow_mut().get_mut(turn) {
             open.running += 1;
         }
-        Reserved { running: Rc::clone(self), turn }
+        RunningSlot { running: Rc::clone(self), turn }
     }
 
     /// Passes on how far a call is. A planner that does not read misses it; nobody waits.

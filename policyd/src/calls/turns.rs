@@ -23,7 +23,7 @@ pub const IDLE_MS: u64 = 600_000;
 
 /// A result that is kept for its turn.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredResult {
     /// The call it came from.
     pub call: CallId,
     /// The bytes, which nobody here reads.
@@ -55,7 +55,7 @@ pub struct Turn {
     pub file: Option<Sealed>,
     phase: TurnPhase,
     results: BTreeMap<CallRef, HandleId>,
-    handles: HashMap<HandleId, Kept>,
+    handles: HashMap<HandleId, StoredResult>,
     link: Option<u32>,
     touched_ms: u64,
 }
@@ -95,7 +95,7 @@ impl Turn {
     }
 
     /// Keeps a result and names it.
-    pub fn keep(&mut self, place: CallRef, kept: Kept) -> HandleId {
+    pub fn keep(&mut self, place: CallRef, kept: StoredResult) -> HandleId {
         let handle = HandleId::new();
         self.results.insert(place, handle);
         self.handles.insert(handle, kept);
@@ -104,12 +104,12 @@ impl Turn {
 
     /// Keeps the result of an act that a person approved, under the name that it has: it can be released, and passed on
     /// by no number.
-    pub fn adopt(&mut self, handle: HandleId, kept: Kept) {
+    pub fn adopt(&mut self, handle: HandleId, kept: StoredResult) {
         self.handles.insert(handle, kept);
     }
 
     /// Gives a result away.
-    pub fn give(&mut self, handle: HandleId) -> Option<Kept> {
+    pub fn give(&mut self, handle: HandleId) -> Option<StoredResult> {
         self.results.retain(|_, known| *known != handle);
         self.handles.remove(&handle)
     }
@@ -133,7 +133,7 @@ impl Turn {
 
     /// The result that the call at `place` has left.
     #[must_use]
-    pub fn result_of(&self, place: CallRef) -> Option<&Kept> {
+    pub fn result_of(&self, place: CallRef) -> Option<&StoredResult> {
         self.handles.get(self.results.get(&place)?)
     }
 
@@ -157,7 +157,7 @@ impl Turn {
     }
 
     /// The calls that have left these results.
-    pub fn kept(&self) -> impl Iterator<Item = &Kept> {
+    pub fn kept(&self) -> impl Iterator<Item = &StoredResult> {
         self.handles.values()
     }
 
@@ -335,10 +335,10 @@ mod tests {
         Turn::new(TraceId::new(), identify(Channel::Cli, "uid:0", 0).unwrap(), world(), "read a", now_ms)
     }
 
-    fn kept(integrity: Integrity) -> Kept {
+    fn kept(integrity: Integrity) -> StoredResult {
         let mut labels = Output::failed(Readers::Public);
         labels.whole.integrity = integrity;
-        Kept { call: CallId::new(), result: Rc::new(Sealed::new(b"{}").unwrap()), labels, foreseen: true }
+        StoredResult { call: CallId::new(), result: Rc::new(Sealed::new(b"{}").unwrap()), labels, foreseen: true }
     }
 
     /// What the dispatcher does with a word of the planner of `link`.

@@ -364,7 +364,7 @@ mod tests {
 
     use super::*;
     use crate::opened::Opened;
-    use crate::store::{STORE_FILE, Told};
+    use crate::store::{ReportedState, STORE_FILE};
 
     fn id() -> ExecutorId {
         ExecutorId { name: "a".into(), version: "1.0.0".into() }
@@ -392,7 +392,7 @@ mod tests {
         store.readmitted(Row::for_tests(id())).await.unwrap();
         store.restored(Row::for_tests(id())).await.unwrap();
         assert!(store.signed(Row::for_tests(id())).await.is_err(), "the same version is not signed again");
-        store.set_told(id(), Told::Lost).await.unwrap();
+        store.set_reported(id(), ReportedState::Lost).await.unwrap();
         drop(store);
         let rows = reopened(folder.path());
         assert_eq!((rows[0].state, rows[0].why.as_str(), rows[0].since_ms), (RowState::Revoked, "bad", 5));

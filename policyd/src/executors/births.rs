@@ -19,7 +19,7 @@ use crate::executors::Executors;
 use crate::executors::archive::told_why;
 use crate::executors::lifecycle::{MAX_WHY, Step, reconcile};
 use crate::executors::registry::{Signed, Standing, Tested};
-use crate::store::{Row, RowState, Told};
+use crate::store::{ReportedState, Row, RowState};
 use crate::text::head;
 
 /// How long to wait before what was left unfinished is tried again, in milliseconds: doubling.
@@ -221,7 +221,7 @@ impl Executors {
             why: String::new(),
             since_ms: now,
             born_ms: now,
-            told: Told::Nothing,
+            told: ReportedState::Nothing,
         })
     }
 
@@ -267,7 +267,7 @@ impl Executors {
         {
             let mut registry = self.registry.borrow_mut();
             registry.change_row(id, |row| {
-                row.told = Told::Born;
+                row.told = ReportedState::Born;
                 match row.state {
                     RowState::Signed => (row.state, row.since_ms) = (RowState::Active, now),
                     RowState::Active => {}
@@ -277,7 +277,7 @@ impl Executors {
             registry.stand(id, Standing::Active(Rc::new(signed)));
         }
         // Set aside while memoryd was told of its birth: it learns of the loss as well.
-        if set_aside && let Err(error) = self.base.store.set_told(id.clone(), Told::Born).await {
+        if set_aside && let Err(error) = self.base.store.set_reported(id.clone(), ReportedState::Born).await {
             self.base.event("registry", &format!("{id} cannot be recorded: {error}"), None);
         }
         Progress::Done
@@ -323,7 +323,7 @@ impl Executors {
         }
         self.people.tell_owner(NoticeKind::SetAside, id, &why).await;
         // What memoryd has heard of is recorded as lost; the rest it would otherwise never learn of.
-        if self.registry.borrow().row(id).is_none_or(|row| row.told != Told::Born) {
+        if self.registry.borrow().row(id).is_none_or(|row| row.told != ReportedState::Born) {
             self.base.event("quarantine", &format!("{id} is in quarantine: {why}"), None);
         }
         if let Err(error) = self.base.store.quarantined(id.clone(), why, now).await {
@@ -335,7 +335,7 @@ impl Executors {
     pub(crate) async fn tell_losses(&self) -> Progress {
         // One at a time, or a loss would be told twice.
         let _telling = self.telling.lock().await;
-        let lost = |row: &Row| !row.state.is_good() && row.told == Told::Born;
+        let lost = |row: &Row| !row.state.is_good() && row.told == ReportedState::Born;
         let rows: Vec<Row> = self.registry.borrow().rows().into_iter().filter(lost).collect();
         for row in rows {
             let word = ExecutorLost { id: row.id.clone(), why: head(&told_why(&row), MAX_WHY) };
@@ -343,11 +343,11 @@ impl Executors {
                 tracing::warn!(id = %row.id, %error, "memoryd does not know yet that an executor is lost");
                 return Progress::Later;
             }
-            if let Err(error) = self.base.store.set_told(row.id.clone(), Told::Lost).await {
+            if let Err(error) = self.base.store.set_reported(row.id.clone(), ReportedState::Lost).await {
                 tracing::error!(id = %row.id, %error, "what memoryd was told cannot be recorded");
                 return Progress::Later;
             }
-            self.registry.borrow_mut().change_row(&row.id, |row| row.told = Told::Lost);
+            self.registry.borrow_mut().change_row(&row.id, |row| row.told = ReportedState::Lost);
         }
         Progress::Done
     }

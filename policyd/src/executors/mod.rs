@@ -50,7 +50,7 @@ pub(crate) struct Executors {
 
 /// What was kept of them.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredExecutors {
     /// Every executor, by name and version.
     pub rows: Vec<Row>,
     /// Where executors come from.
@@ -68,7 +68,7 @@ impl Executors {
         key: &Rc<InstanceKey>,
         people: &Rc<Principals>,
         running: &Rc<RunningCalls>,
-        kept: Kept,
+        kept: StoredExecutors,
     ) -> Rc<Self> {
         let mut registry = Registry::new(kept.rows);
         registry.know_origins(kept.origins);

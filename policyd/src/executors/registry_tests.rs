@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::store::Told;
+use crate::store::ReportedState;
 use crate::testing;
 
 fn texts() -> (String, String) {
@@ -33,7 +33,7 @@ fn row(version: &str, state: RowState) -> Row {
         manifest,
         schema,
         state,
-        told: Told::Born,
+        told: ReportedState::Born,
         ..Row::for_tests(id(version))
     }
 }

@@ -35,14 +35,14 @@ pub(crate) const TABLE: &str = "
 
 /// What is switched off.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum SwitchTarget {
     /// Everything.
     All,
     /// Every version of the executor of this name.
     Executor(String),
 }
 
-impl What {
+impl SwitchTarget {
     /// How it stands in the table. No executor has this name: it is the empty one.
     fn text(&self) -> &str {
         match self {
@@ -83,7 +83,7 @@ impl Thrown {
 }
 
 /// Every switch that is thrown.
-pub type Switches = BTreeMap<What, Thrown>;
+pub type Switches = BTreeMap<SwitchTarget, Thrown>;
 
 /// Reads them. What was only a try is over.
 ///
@@ -94,7 +94,7 @@ pub(crate) fn load(connection: &Connection) -> Result<Switches, StoreError> {
     let mut statement = connection.prepare("SELECT what, thrown_by, since_ms, why FROM switches")?;
     let rows = statement.query_map([], |row| {
         let since_ms = u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0);
-        Ok((What::parse(row.get(0)?), Thrown { by: row.get(1)?, since_ms, why: row.get(3)? }))
+        Ok((SwitchTarget::parse(row.get(0)?), Thrown { by: row.get(1)?, since_ms, why: row.get(3)? }))
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
@@ -104,7 +104,7 @@ impl Store {
     ///
     /// # Errors
     /// When it could not be made durable.
-    pub async fn throw(&self, what: What, thrown: Thrown) -> Result<(), StoreError> {
+    pub async fn throw(&self, what: SwitchTarget, thrown: Thrown) -> Result<(), StoreError> {
         self.run(move |connection| {
             let since_ms = i64::try_from(thrown.since_ms).unwrap_or(i64::MAX);
             connection
@@ -123,7 +123,7 @@ impl Store {
     ///
     /// # Errors
     /// When it could not be made durable.
-    pub async fn let_go(&self, what: What) -> Result<(), StoreError> {
+    pub async fn release_switch(&self, what: SwitchTarget) -> Result<(), StoreError> {
         self.run(move |connection| {
             connection.execute("DELETE FROM switches WHERE what = ?1", [what.text()]).map(|_| ())
         })
@@ -137,7 +137,7 @@ impl Store {
     pub async fn end_try(&self) -> Result<(), StoreError> {
         self.run(|connection| {
             let ended = "DELETE FROM switches WHERE what = ?1 AND why = ?2";
-            connection.execute(ended, [What::All.text(), TRY]).map(|_| ())
+            connection.execute(ended, [SwitchTarget::All.text(), TRY]).map(|_| ())
         })
         .await
     }
@@ -147,7 +147,7 @@ impl Executors {
     /// Why nothing may happen now; `None` when it may.
     pub(crate) fn everything_stopped(&self) -> Option<Verdict> {
         let switches = self.switches.borrow();
-        let thrown = switches.get(&What::All)?;
+        let thrown = switches.get(&SwitchTarget::All)?;
         let why = format!("{} has stopped everything{}", shown(&thrown.by), thrown.because());
         Some(Verdict::deny(STOPPED, why).with_remedy("`metnosctl resume` lets calls happen again"))
     }
@@ -158,7 +158,7 @@ impl Executors {
             return Some(stopped);
         }
         let switches = self.switches.borrow();
-        let thrown = switches.get(&What::Executor(executor.to_owned()))?;
+        let thrown = switches.get(&SwitchTarget::Executor(executor.to_owned()))?;
         let why = format!("{} has switched {} off{}", shown(&thrown.by), shown(executor), thrown.because());
         let remedy = format!("`metnosctl executor enable {executor}` switches it on again");
         Some(Verdict::deny(DISABLED, why).with_remedy(&remedy))
@@ -170,12 +170,12 @@ impl Executors {
     /// When it was not written down, or sandboxd did not answer; it is stopped all the same.
     pub(crate) async fn try_stop(&self, principal: &Principal) -> Result<(), Refusal> {
         self.base.event("panic", &format!("{} has stopped everything: {TRY}", principal.name), None);
-        self.throw(What::All, principal, TRY, None).await.map(|_| ())
+        self.throw(SwitchTarget::All, principal, TRY, None).await.map(|_| ())
     }
 
     /// Whether everything is stopped, and whether that is only a try.
     pub(crate) fn stopped(&self) -> Option<bool> {
-        self.switches.borrow().get(&What::All).map(|thrown| thrown.why == TRY)
+        self.switches.borrow().get(&SwitchTarget::All).map(|thrown| thrown.why == TRY)
     }
 
     /// Ends a try; whether there was one. What the owner himself has stopped stays stopped, whenever he did.
@@ -186,7 +186,7 @@ impl Executors {
         let ended = self.base.store.end_try().await;
         let was = self.stopped() == Some(true);
         if was {
-            self.switches.borrow_mut().remove(&What::All);
+            self.switches.borrow_mut().remove(&SwitchTarget::All);
             self.base.event("resume", &format!("calls happen again: {TRY}"), None);
         }
         ended.map_err(|error| unwritten("it stays written down until policyd ends", &error)).map(|()| was)
@@ -197,7 +197,7 @@ impl Executors {
     /// # Errors
     /// When that was not written down: then it stays stopped.
     pub(crate) async fn resume(&self, principal: &Principal) -> Result<bool, Refusal> {
-        let was = self.let_go(What::All).await?;
+        let was = self.release_switch(SwitchTarget::All).await?;
         if was {
             self.base.event("resume", &format!("{} lets calls happen again", principal.name), None);
         }
@@ -209,7 +209,7 @@ impl Executors {
     /// # Errors
     /// When there is none of this name, or it was not written down.
     pub(crate) async fn set_executor(&self, principal: &Principal, name: &str, on: bool) -> Result<bool, Refusal> {
-        let what = What::Executor(name.to_owned());
+        let what = SwitchTarget::Executor(name.to_owned());
         let known =
             !matches!(self.registry.borrow().named(name), Named::Unknown) || self.switches.borrow().contains_key(&what);
         if !is_name(name) || !known {
@@ -218,7 +218,7 @@ impl Executors {
                 .remedy("`metnosctl executor list` shows those that there are"));
         }
         if on {
-            let was = self.let_go(what).await?;
+            let was = self.release_switch(what).await?;
             if was {
                 self.strikes.borrow_mut().forget(name);
                 let forgotten = self.base.store.forget_strikes(name.to_owned()).await;
@@ -244,7 +244,7 @@ impl Executors {
     /// Throws a switch: first for every decision from now on, then for what runs (of these turns, or all), then for good.
     pub(crate) async fn throw(
         &self,
-        what: What,
+        what: SwitchTarget,
         principal: &Principal,
         why: &str,
         turns: Option<Vec<TurnId>>,
@@ -287,8 +287,8 @@ impl Executors {
         (killed, deaf)
     }
 
-    async fn let_go(&self, what: What) -> Result<bool, Refusal> {
-        self.base.store.let_go(what.clone()).await.map_err(|error| unwritten("it stays off", &error))?;
+    async fn release_switch(&self, what: SwitchTarget) -> Result<bool, Refusal> {
+        self.base.store.release_switch(what.clone()).await.map_err(|error| unwritten("it stays off", &error))?;
         Ok(self.switches.borrow_mut().remove(&what).is_some())
     }
 }
@@ -309,11 +309,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Opened::open(folder.path(), &[1; 32]).unwrap().start().unwrap();
         let thrown = |by: &str| Thrown { by: by.to_owned(), since_ms: 5, why: String::new() };
-        let reader = What::Executor("fs_read".to_owned());
-        store.throw(What::All, thrown("a")).await.unwrap();
-        store.throw(What::All, thrown("b")).await.unwrap();
+        let reader = SwitchTarget::Executor("fs_read".to_owned());
+        store.throw(SwitchTarget::All, thrown("a")).await.unwrap();
+        store.throw(SwitchTarget::All, thrown("b")).await.unwrap();
         store.throw(reader.clone(), thrown("b")).await.unwrap();
-        store.let_go(reader).await.unwrap();
+        store.release_switch(reader).await.unwrap();
         drop(store);
         let opened = loop {
             // The thread releases the file a moment later.
@@ -322,7 +322,7 @@ mod tests {
                 Err(_) => std::thread::yield_now(),
             }
         };
-        assert_eq!(opened.kept.executors.switches, Switches::from([(What::All, thrown("a"))]));
+        assert_eq!(opened.kept.executors.switches, Switches::from([(SwitchTarget::All, thrown("a"))]));
     }
 
     #[tokio::test(flavor = "current_thread")]
@@ -340,7 +340,7 @@ mod tests {
             for why in &throws {
                 match *why {
                     "end" => store.end_try().await.unwrap(),
-                    why => store.throw(What::All, thrown(why)).await.unwrap(),
+                    why => store.throw(SwitchTarget::All, thrown(why)).await.unwrap(),
                 }
             }
             drop(store);
@@ -350,7 +350,7 @@ mod tests {
                     Err(_) => std::thread::yield_now(),
                 }
             };
-            let left: Switches = left.map(|why| (What::All, thrown(why))).into_iter().collect();
+            let left: Switches = left.map(|why| (SwitchTarget::All, thrown(why))).into_iter().collect();
             assert_eq!(opened.kept.executors.switches, left, "{throws:?}");
         }
     }

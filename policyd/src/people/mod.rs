@@ -49,7 +49,7 @@ pub(crate) struct Principals {
 
 /// What was kept of them.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct StoredPeople {
     people: People,
     automations: Automations,
     /// Who was locked out before, until when on the wall's clock.
@@ -59,7 +59,7 @@ pub struct Kept {
     notices: Notices,
 }
 
-impl Kept {
+impl StoredPeople {
     /// Makes the tables where they are missing, and reads what is in them.
     pub(crate) fn load(connection: &Connection) -> Result<Self, StoreError> {
         for tables in [pairing::TABLES, autonomy::TABLES, automations::TABLES, language::TABLES, notices::TABLES] {
@@ -77,7 +77,12 @@ impl Kept {
 }
 
 impl Principals {
-    pub(crate) fn new(base: &Rc<Base>, secrets: &Rc<Secrets>, turns: &Rc<RefCell<Turns>>, kept: Kept) -> Rc<Self> {
+    pub(crate) fn new(
+        base: &Rc<Base>,
+        secrets: &Rc<Secrets>,
+        turns: &Rc<RefCell<Turns>>,
+        kept: StoredPeople,
+    ) -> Rc<Self> {
         let (now, wall) = (base.clock.monotonic_ms(), base.clock.wall_ms());
         let mut book = Book::default();
         for (channel, sender, until) in kept.locked {

@@ -2,7 +2,7 @@
 //! taken off. It can only forbid: nothing else than what is listed is there to be run, and the one who asks for it is told so before
 //! anything starts (design: executor §6, policy §7). Whether what is listed may run now, the rules say.
 
-use metnos_policy::call::argv::{self, Comes};
+use metnos_policy::call::argv::{self, UnwrappedCommand};
 use metnos_policy::call::spec::Spec;
 use metnos_proto::executor::commands::{self, bare};
 use metnos_proto::executor::{Manifest, Role};
@@ -51,9 +51,9 @@ fn unfit(manifest: &Manifest, spec: &Spec, listed: &[String], filled: &Filled) -
     let first = words.first()?;
     let is_granted = |program: &str| granted.iter().any(|path| *path == program || bare(path) == program);
     let programs = match argv::comes_to(&words) {
-        Comes::To(programs) => programs,
+        UnwrappedCommand::To(programs) => programs,
         // What cannot be followed is asked for; but what is not there cannot be run even so.
-        Comes::Opaque(_) => vec![first.clone()],
+        UnwrappedCommand::Opaque(_) => vec![first.clone()],
     };
     let all = [first.clone()].into_iter().chain(programs);
     let missing = all.into_iter().find(|program| !is_granted(program))?;

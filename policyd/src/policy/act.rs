@@ -17,14 +17,14 @@ use metnos_proto::payload::Sealed;
 
 use crate::approvals::cards::Asking;
 use crate::arguments::{Arguments, Resolved};
-use crate::budget::{Purse, over_rule};
+use crate::budget::{BudgetGuard, over_rule};
 use crate::calls::call::Call;
 use crate::calls::outcome::{known_digest, labelled, passed_on, values_of, without_values};
 use crate::calls::path_locks::PathLock;
-use crate::calls::rate::Room;
-use crate::calls::running::{Reserved, Running};
+use crate::calls::rate::Admission;
+use crate::calls::running::{Running, RunningSlot};
 use crate::calls::speculative::Speculative;
-use crate::calls::turns::{self, Kept, Turn, Turns};
+use crate::calls::turns::{self, StoredResult, Turn, Turns};
 use crate::decision::{self, Load, MAX_CALLS_PER_TURN, MAX_WHY, Named, Verdict, decide};
 use crate::executors::registry::{Registry, Signed};
 use crate::perimeter::folders::everything;
@@ -55,7 +55,7 @@ struct Decided {
 
 struct Granted {
     signed: Rc<Signed>,
-    reserved: Reserved,
+    reserved: RunningSlot,
     judgement: Judgement,
     /// How it will be taken back, when it can be.
     back: Option<WayBack>,
@@ -194,7 +194,7 @@ impl Policy {
         call_id: CallId,
         arrived: Arrived<'_>,
         told: Option<&str>,
-        purse: Option<&Purse<'_>>,
+        purse: Option<&BudgetGuard<'_>>,
     ) -> Result<Decided, Refusal> {
         let now = self.base.clock.monotonic_ms();
         let registry = self.executors.registry.borrow();
@@ -216,12 +216,12 @@ impl Policy {
         let gathered = self.gather(&registry, &due);
         let results = turn.results();
         let named = self.named_for(call, turn, &registry);
-        let load = self.turn_load(&turns, turn, room == Room::Yes);
+        let load = self.turn_load(&turns, turn, room == Admission::Yes);
         let facts = gathered.facts(&due, named, load, (&world, &turn.flow, &results));
         let decision::Decision { mut verdict, judgement, trace: _ } = decide(&facts);
         self.note_answers(&gathered, &verdict, &turn.principal.name);
         let signed = gathered.signed.clone().filter(|_| verdict.is_allow());
-        let silent = !verdict.is_allow() && (room == Room::Still || turn.calls > MAX_CALLS_PER_TURN + 1);
+        let silent = !verdict.is_allow() && (room == Admission::Still || turn.calls > MAX_CALLS_PER_TURN + 1);
         let id =
             ExecutorId { name: head(&call.executor, MAX_NAME_RECORDED), version: registry.version_of(&call.executor) };
         let (trace, principal, channel) = (turn.trace, turn.principal.name.clone(), turn.principal.channel);
@@ -411,7 +411,8 @@ impl Policy {
         let label = labels.whole;
         let mut turns = self.calls.turns.borrow_mut();
         let open = turns.get_mut(turn).ok_or_else(|| turns::unknown(turn))?;
-        let handle = open.keep(place, Kept { call, result: Rc::new(result), labels, foreseen: judgement.foreseen });
+        let handle =
+            open.keep(place, StoredResult { call, result: Rc::new(result), labels, foreseen: judgement.foreseen });
         let RunReport { outcome, result, leaves, inputs: _, resources } = report;
         let leaves = passed_on(leaves, result);
         Ok(Acted::Ran(Ran { call, handle, outcome, label, leaves, resources }))
@@ -439,7 +440,7 @@ impl Policy {
     ///
     /// # Errors
     /// When the turn could not be opened, or memoryd cannot say.
-    pub(crate) async fn purse_of(&self, call: &Call) -> Result<Option<Purse<'_>>, Refusal> {
+    pub(crate) async fn purse_of(&self, call: &Call) -> Result<Option<BudgetGuard<'_>>, Refusal> {
         if self.budgets.price_of(&call.executor) > 0 {
             call.opening.record(&self.base.memory).await?;
         }

@@ -13,7 +13,7 @@ use metnos_proto::payload::Sealed;
 
 use crate::approvals::cards::not_durable;
 use crate::approvals::grants::DAYS;
-use crate::approvals::{self, Card, CardState, Way, no};
+use crate::approvals::{self, AnswerPath, Card, CardState, no};
 use crate::calls::turns::Turn;
 use crate::executors::registry::Signed;
 use crate::people::principal::Principal;
@@ -39,7 +39,7 @@ impl Policy {
     pub(crate) async fn answer(
         self: &Rc<Self>,
         principal: Principal,
-        way: Way,
+        way: AnswerPath,
         (id, digest): (&str, &str),
         answer: &Answer,
         code: &str,
@@ -49,7 +49,7 @@ impl Policy {
         let card = self.approvals.cards.all.borrow().get(id).cloned().ok_or_else(|| approvals::unknown(id))?;
         self.approvals.cards.may_answer(&principal, way, &card, answer)?;
         card.admits(digest, self.base.clock.wall_ms())?;
-        if way == Way::Soft && card.is_hard() && !self.approvals.cards.decides_for(&principal, &card) {
+        if way == AnswerPath::Soft && card.is_hard() && !self.approvals.cards.decides_for(&principal, &card) {
             // Only now: what would not count anyway costs no code.
             self.approvals.codes.code_counts(code, &card).await?;
         }
@@ -79,7 +79,7 @@ impl Policy {
                 if card.state == CardState::Waiting {
                     self.approvals.cards.take(&card, CardState::Approved, &principal).await?;
                 }
-                if way == Way::Soft {
+                if way == AnswerPath::Soft {
                     // The owner's digest lists these: a channel could have forged them.
                     let where_he_is = if card.principal == principal.name { "that asked" } else { "where he is" };
                     let text = format!("{} has approved the card {id} over the channel {where_he_is}", principal.name);

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::approvals::cards::Asking;
 use crate::approvals::grants::Scope;
-use crate::approvals::{Asked, Card, Count, MAX_ARGUMENTS};
+use crate::approvals::{Card, Count, MAX_ARGUMENTS, PendingAct};
 use crate::calls::call::Call;
 use crate::calls::outcome::values_of;
 use crate::decision::{MAX_WHY, Verdict, can_be_stored};
@@ -121,11 +121,11 @@ impl Policy {
         verdict: &Verdict,
         asking: &Asking,
         count: Option<Count>,
-    ) -> Asked {
+    ) -> PendingAct {
         let (manifest, spec) = (&asking.signed.manifest, &asking.signed.spec);
         let always = can_be_stored(&verdict.rule, spec)
             .then(|| Scope::of(spec, &asking.filled.value, &self.base.setting.places));
-        Asked {
+        PendingAct {
             executor: executor.clone(),
             digests: asking.signed.digests.clone(),
             arguments,

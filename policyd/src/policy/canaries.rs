@@ -10,7 +10,7 @@ use metnos_proto::msg::policyd::{Acted, Answer, PolicyCanary};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
-use crate::approvals::Way;
+use crate::approvals::AnswerPath;
 use crate::approvals::cards::not_durable;
 use crate::calls::call::Call;
 use crate::calls::outcome::end_of;
@@ -127,7 +127,7 @@ impl Policy {
     /// An answer to something else than was shown does nothing; then the card is denied.
     async fn of_approval(self: &Rc<Self>, principal: &Principal, id: &str, digest: &str) -> PolicyCanary {
         let altered = format!("{digest}0");
-        let answered = self.answer(principal.clone(), Way::Hard, (id, &altered), &Answer::Once, "").await;
+        let answered = self.answer(principal.clone(), AnswerPath::Hard, (id, &altered), &Answer::Once, "").await;
         let acted = answered.map(|(mut answered, _)| match answered.runs.pop() {
             Some(run) => run.acted,
             None => Acted::Denied(Refusal::new(
@@ -136,7 +136,7 @@ impl Policy {
                 "an answer counted that must not",
             )),
         });
-        if let Err(refusal) = self.answer(principal.clone(), Way::Hard, (id, digest), &Answer::No, "").await {
+        if let Err(refusal) = self.answer(principal.clone(), AnswerPath::Hard, (id, digest), &Answer::No, "").await {
             tracing::warn!(%refusal, "the card of a canary could not be denied");
         }
         met("approval", "an answer with another digest than was shown", acted, |rule| rule == "approvals.altered")

@@ -11,7 +11,7 @@ use metnos_proto::payload::Sealed;
 use crate::arguments::Arguments;
 use crate::calls::call::Call;
 use crate::calls::intent;
-use crate::calls::opening::Opening;
+use crate::calls::opening::OpeningLine;
 use crate::calls::outcome::end_of;
 use crate::calls::turns::Turn;
 use crate::people::principal::Principal;
@@ -81,7 +81,7 @@ impl Policy {
         }
         let begun = DirectTurn { turn, trace, principal: name, executor: head(&executor, 64) };
         let card = approved.clone();
-        let opening = Opening::due(trace, begun);
+        let opening = OpeningLine::due(trace, begun);
         let known = Rc::clone(&opening);
         let call = Call {
             turn,

@@ -4,7 +4,7 @@ use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
 use metnos_proto::msg::policyd::{DraftsFunded, FundDrafts, FundTurn, TurnFunded};
 
 use crate::budget::drafts::SYNTH;
-use crate::calls::rate::Room;
+use crate::calls::rate::Admission;
 use crate::calls::turns;
 use crate::people::principal::Principal;
 use crate::policy::Policy;
@@ -22,7 +22,7 @@ impl Policy {
         let turn = ask.turn;
         let known = self.calls.turns.borrow().get(turn).map(|open| (open.principal.clone(), open.trace));
         let (Principal { name: principal, standing, .. }, trace) = known.ok_or_else(|| turns::unknown(turn))?;
-        if self.calls.rate.borrow_mut().admit(&principal, standing, self.base.clock.monotonic_ms()) != Room::Yes {
+        if self.calls.rate.borrow_mut().admit(&principal, standing, self.base.clock.monotonic_ms()) != Admission::Yes {
             let why = format!("{principal} has asked as often as it may in a minute");
             return Err(Refusal::new(RefusalCode::Busy, "quota.rate", why).remedy("wait a moment"));
         }
@@ -41,7 +41,8 @@ impl Policy {
         if let Some(off) = self.executors.everything_stopped() {
             return Err(off.refusal());
         }
-        if self.calls.rate.borrow_mut().admit(SYNTH, Standing::Owner, self.base.clock.monotonic_ms()) != Room::Yes {
+        if self.calls.rate.borrow_mut().admit(SYNTH, Standing::Owner, self.base.clock.monotonic_ms()) != Admission::Yes
+        {
             let why = format!("{SYNTH} has asked as often as it may in a minute");
             return Err(Refusal::new(RefusalCode::Busy, "quota.rate", why).remedy("wait a moment"));
         }

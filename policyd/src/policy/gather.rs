@@ -14,7 +14,7 @@ use metnos_proto::msg::common::{CallRef, Level, Refusal};
 use crate::approvals::grants::Question;
 use crate::arguments::{Arguments, Filled, Resolved};
 use crate::budget::count::Over;
-use crate::budget::{Purse, no_room};
+use crate::budget::{BudgetGuard, no_room};
 use crate::calls::call::Call;
 use crate::decision::{Answers, Facts, Finding, Flow, Given, Load, Named, Stored, Verdict};
 use crate::executors::registry::{Registry, Signed};
@@ -42,7 +42,7 @@ pub(crate) struct Due<'a> {
     /// The turn has put more questions than a turn may.
     pub(crate) stopped: bool,
     /// What there is to spend for it; `None` when it costs nothing.
-    pub(crate) purse: Option<&'a Purse<'a>>,
+    pub(crate) purse: Option<&'a BudgetGuard<'a>>,
     /// Calls of the principal that run now.
     pub(crate) running: u64,
 }

@@ -25,9 +25,9 @@ use crate::calls::running::RunningCalls;
 use crate::calls::turns::Turns;
 use crate::chronicle::anchors::Anchors;
 use crate::executors::Executors;
-use crate::executors::switches::What;
+use crate::executors::switches::SwitchTarget;
 use crate::key::InstanceKey;
-use crate::opened::Kept;
+use crate::opened::StoredState;
 use crate::people::Principals;
 use crate::people::principal::Principal;
 use crate::undo::Undo;
@@ -79,7 +79,7 @@ pub struct Policy {
 impl Policy {
     /// A policyd that knows what was kept, and lets nothing be called yet.
     #[must_use]
-    pub fn new(base: Rc<Base>, key: InstanceKey, kept: Kept) -> Rc<Self> {
+    pub fn new(base: Rc<Base>, key: InstanceKey, kept: StoredState) -> Rc<Self> {
         let key = Rc::new(key);
         let turns = Rc::new(RefCell::new(Turns::default()));
         let rate = Rc::new(RefCell::new(Rate::new(base.setting.calls_per_minute)));
@@ -201,9 +201,9 @@ impl Policy {
             signed_line: self.anchors.chain.borrow().last.map_or(0, |last| last.seq),
             unsigned_lines: self.anchors.chain.borrow().unsigned,
             unborn: count(self.executors.unborn.get()),
-            stopped_ms: switches.get(&What::All).map_or(0, |thrown| thrown.since_ms.max(1)),
-            stopped_by: switches.get(&What::All).map_or_else(String::new, |thrown| thrown.by.clone()),
-            disabled: switches.keys().filter_map(What::executor).map(str::to_owned).collect(),
+            stopped_ms: switches.get(&SwitchTarget::All).map_or(0, |thrown| thrown.since_ms.max(1)),
+            stopped_by: switches.get(&SwitchTarget::All).map_or_else(String::new, |thrown| thrown.by.clone()),
+            disabled: switches.keys().filter_map(SwitchTarget::executor).map(str::to_owned).collect(),
             notices: self.people.notices.list(),
         }
     }
@@ -213,7 +213,7 @@ impl Policy {
     /// # Errors
     /// When it was not written down, or sandboxd did not answer; it is stopped all the same.
     pub(crate) async fn stop_all(&self, principal: &Principal) -> Result<u32, Refusal> {
-        let thrown = self.executors.throw(What::All, principal, "", None).await;
+        let thrown = self.executors.throw(SwitchTarget::All, principal, "", None).await;
         self.thinking.stop_thinking();
         let killed = thrown?;
         self.base.event(

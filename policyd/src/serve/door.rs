@@ -19,7 +19,7 @@ use metnos_proto::msg::policyd::{
 };
 use metnos_proto::payload::Sealed;
 
-use crate::approvals::Way;
+use crate::approvals::AnswerPath;
 use crate::calls::inbox;
 use crate::calls::turns::Turn;
 use crate::people::pairing::automations::is_automatic;
@@ -90,7 +90,7 @@ impl door_policyd::Serve for Policy {
         }
         self.people.door_is(cx.notes());
         let (answered, results) =
-            Policy::answer(&self, principal, Way::Soft, (&ask.id, &ask.digest), &ask.answer, &ask.code).await?;
+            Policy::answer(&self, principal, AnswerPath::Soft, (&ask.id, &ask.digest), &ask.answer, &ask.code).await?;
         Ok((answered, [results]))
     }
 

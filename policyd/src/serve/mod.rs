@@ -37,7 +37,7 @@ use metnos_proto::msg::vault_budget::{BudgetAsk, VaultAsk, VaultPut};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::TurnPhase;
 
-use crate::approvals::Way;
+use crate::approvals::AnswerPath;
 use crate::calls::call::Call;
 use crate::calls::intent;
 use crate::guard::shown;
@@ -214,7 +214,7 @@ impl ctl_policyd::Serve for Policy {
     async fn decide_approval(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: Decide, []: [Sealed; 0]) -> Served<Answered, 1> {
         let principal = self.at_the_machine(&cx)?;
         let (answered, results) =
-            Policy::answer(&self, principal, Way::Hard, (&ask.id, &ask.digest), &ask.answer, "").await?;
+            Policy::answer(&self, principal, AnswerPath::Hard, (&ask.id, &ask.digest), &ask.answer, "").await?;
         Ok((answered, [results]))
     }
 

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
 use crate::approvals::grants::Grant;
 use crate::approvals::totp::Enrolled;
-use crate::approvals::{Asked, Card, CardState};
+use crate::approvals::{Card, CardState, PendingAct};
 use crate::store::{Store, StoreError};
 
 /// The table of form 2, whose cards held one act each.
@@ -80,7 +80,7 @@ fn unsigned(number: i64) -> u64 {
 fn read(row: &SqlRow<'_>) -> rusqlite::Result<Option<Card>> {
     let number = |at: usize| -> rusqlite::Result<Option<u64>> { Ok(u64::try_from(row.get::<_, i64>(at)?).ok()) };
     let turn = row.get::<_, String>(2)?.parse::<TurnId>().ok();
-    let acts: Option<Vec<Asked>> = serde_json::from_str(&row.get::<_, String>(3)?).ok();
+    let acts: Option<Vec<PendingAct>> = serde_json::from_str(&row.get::<_, String>(3)?).ok();
     let state = CardState::parse(&row.get::<_, String>(6)?);
     let begun = number(8)?.and_then(|begun| usize::try_from(begun).ok());
     let (Some(turn), Some(acts), Some(state), Some(begun), Some(made_ms), Some(expires_ms)) =
@@ -98,7 +98,7 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn text_of(acts: &[Asked]) -> Result<String, rusqlite::Error> {
+fn text_of(acts: &[PendingAct]) -> Result<String, rusqlite::Error> {
     serde_json::to_string(acts).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }
 

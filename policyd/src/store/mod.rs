@@ -90,7 +90,7 @@ impl RowState {
 
 /// What memoryd was last told about an executor, durably.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum ReportedState {
     /// Nothing.
     Nothing,
     /// That it was born.
@@ -99,7 +99,7 @@ pub enum Told {
     Lost,
 }
 
-impl Told {
+impl ReportedState {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
@@ -135,7 +135,7 @@ pub struct Row {
     /// When it was signed, in milliseconds since the epoch.
     pub born_ms: u64,
     /// What memoryd knows of it.
-    pub told: Told,
+    pub told: ReportedState,
 }
 
 /// What cannot be made durable does not count.
@@ -285,7 +285,7 @@ impl Store {
     ///
     /// # Errors
     /// When it could not be made durable.
-    pub async fn set_told(&self, id: ExecutorId, told: Told) -> Result<(), StoreError> {
+    pub async fn set_reported(&self, id: ExecutorId, told: ReportedState) -> Result<(), StoreError> {
         self.run(move |connection| {
             connection
                 .execute(
@@ -313,7 +313,7 @@ impl Row {
             why: String::new(),
             since_ms: 1,
             born_ms: 1,
-            told: Told::Nothing,
+            told: ReportedState::Nothing,
         }
     }
 }

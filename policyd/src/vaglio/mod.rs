@@ -2,15 +2,15 @@
 //! it; what the owner answers teaches the weights. The sieve itself is `metnos_policy::vaglio`.
 
 pub mod constitution;
-pub mod kept;
 mod model;
+pub mod record;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_policy::vaglio::bother::{Day, WINDOW_MS};
-use metnos_policy::vaglio::sieve::{self, Proposal, Sifted, Standard, Way};
+use metnos_policy::vaglio::sieve::{self, Disposition, Proposal, Sifted, Standard};
 use metnos_policy::vaglio::telos::{self, Telos};
 use metnos_policy::vaglio::weigh::{self, Answer};
 use metnos_proto::doc::vaglio as doc;
@@ -30,7 +30,7 @@ use crate::random::random;
 use crate::refusals::internal;
 use crate::store::{StoreError, not_durable, signed};
 use crate::vaglio::constitution::Constitution;
-use crate::vaglio::kept::{EXPIRES_MS, KEPT_MS, Kept};
+use crate::vaglio::record::{EXPIRES_MS, KEPT_MS, ProposalRecord};
 
 /// The most proposals that are kept; the oldest make room.
 pub const MAX_KEPT: usize = 1_000;
@@ -59,7 +59,7 @@ pub struct Vaglio {
     /// What answers have made of each weight, by slug; 1 where nothing was learned.
     learned: BTreeMap<String, f64>,
     /// What was proposed, by name.
-    kept: BTreeMap<String, Kept>,
+    kept: BTreeMap<String, ProposalRecord>,
 }
 
 impl Vaglio {
@@ -71,7 +71,7 @@ impl Vaglio {
         let mut kept = BTreeMap::new();
         for row in rows {
             let (id, text) = row?;
-            kept.insert(id.clone(), Kept::parse(&text).ok_or(StoreError::Damaged(format!("proposal {id}")))?);
+            kept.insert(id.clone(), ProposalRecord::parse(&text).ok_or(StoreError::Damaged(format!("proposal {id}")))?);
         }
         Ok(Self { learned, kept, ..Self::default() })
     }
@@ -81,17 +81,20 @@ impl Vaglio {
     }
 
     fn heard_ms(&self, now_ms: u64) -> Vec<u64> {
-        let recent = |kept: &&Kept| kept.is_heard() && kept.made_ms.saturating_add(WINDOW_MS) > now_ms;
+        let recent = |kept: &&ProposalRecord| kept.is_heard() && kept.made_ms.saturating_add(WINDOW_MS) > now_ms;
         let mut heard: Vec<u64> = self.kept.values().filter(recent).map(|kept| kept.made_ms).collect();
         heard.sort_unstable();
         heard
     }
 
     /// The same words as an earlier proposal, unless that one was never heard and a day has passed.
-    fn known(&self, proposal: &Proposal, raise: Option<&Raise>, now_ms: u64) -> Option<&Kept> {
-        let digest = Kept::digest_of(proposal);
-        let stale = |kept: &Kept| kept.way == Way::Unasked && kept.made_ms.saturating_add(WINDOW_MS) <= now_ms;
-        let same = |kept: &Kept| Kept::digest_of(&kept.proposal) == digest && kept.raise.as_ref() == raise;
+    fn known(&self, proposal: &Proposal, raise: Option<&Raise>, now_ms: u64) -> Option<&ProposalRecord> {
+        let digest = ProposalRecord::digest_of(proposal);
+        let stale = |kept: &ProposalRecord| {
+            kept.way == Disposition::Unasked && kept.made_ms.saturating_add(WINDOW_MS) <= now_ms
+        };
+        let same =
+            |kept: &ProposalRecord| ProposalRecord::digest_of(&kept.proposal) == digest && kept.raise.as_ref() == raise;
         self.kept.values().find(|kept| same(kept) && !stale(kept))
     }
 }
@@ -219,10 +222,10 @@ impl Proposals {
         now: u64,
     ) -> Result<Proposed, Refusal> {
         let fits = slugs.iter().cloned().zip(sifted.ends.iter().map(|end| end.fit)).collect();
-        let (id, weighed) = (name_of(random()?), kept::weighed(sifted, slugs));
+        let (id, weighed) = (name_of(random()?), record::weighed(sifted, slugs));
         // What the guard has against it may quote it; the text itself is not kept when it was not fit for a screen.
         let proposal = if sifted.rule == "guard.text" { unsaid(proposal) } else { proposal };
-        let kept = Kept {
+        let kept = ProposalRecord {
             id,
             proposal,
             way: sifted.way,
@@ -253,10 +256,10 @@ impl Proposals {
         self.store_proposal(&kept).await?;
         let answer = Proposed { id: kept.id.clone(), way: told(kept.way) };
         let mut vaglio = self.vaglio.borrow_mut();
-        let digest = Kept::digest_of(&kept.proposal);
-        vaglio
-            .kept
-            .retain(|_, old| old.made_ms.saturating_add(KEPT_MS) > now && Kept::digest_of(&old.proposal) != digest);
+        let digest = ProposalRecord::digest_of(&kept.proposal);
+        vaglio.kept.retain(|_, old| {
+            old.made_ms.saturating_add(KEPT_MS) > now && ProposalRecord::digest_of(&old.proposal) != digest
+        });
         while vaglio.kept.len() >= MAX_KEPT {
             let oldest = vaglio.kept.values().min_by_key(|kept| kept.made_ms).map(|kept| kept.id.clone());
             let Some(oldest) = oldest else { break };
@@ -266,7 +269,7 @@ impl Proposals {
         Ok(answer)
     }
 
-    async fn store_proposal(&self, kept: &Kept) -> Result<(), Refusal> {
+    async fn store_proposal(&self, kept: &ProposalRecord) -> Result<(), Refusal> {
         let (id, made, document) = (kept.id.clone(), kept.made_ms, stored(kept)?);
         self.base
             .store
@@ -286,8 +289,9 @@ impl Proposals {
 
     /// What was heard and not answered in time teaches a little, once.
     async fn settle_silence(&self, now: u64) -> Result<(), Refusal> {
-        let over =
-            |kept: &&Kept| kept.is_heard() && kept.answer.is_none() && now >= kept.made_ms.saturating_add(EXPIRES_MS);
+        let over = |kept: &&ProposalRecord| {
+            kept.is_heard() && kept.answer.is_none() && now >= kept.made_ms.saturating_add(EXPIRES_MS)
+        };
         let silent: Vec<String> = self.vaglio.borrow().kept.values().filter(over).map(|kept| kept.id.clone()).collect();
         for id in silent {
             self.teach(&id, Answer::Silent).await?;
@@ -296,7 +300,7 @@ impl Proposals {
     }
 
     /// Records an answer and what it teaches: both or neither.
-    async fn teach(&self, id: &str, answer: Answer) -> Result<Kept, Refusal> {
+    async fn teach(&self, id: &str, answer: Answer) -> Result<ProposalRecord, Refusal> {
         let (kept, learned) = {
             let vaglio = self.vaglio.borrow();
             let mut kept = vaglio.kept.get(id).cloned().ok_or_else(|| unknown(id))?;
@@ -346,7 +350,7 @@ impl Proposals {
             VaglioAsk::Due => self.tell_due(by, now).await.map(VaglioAnswer::Proposals),
             VaglioAsk::Telos => Ok(VaglioAnswer::Telos(self.telos())),
             VaglioAsk::Answer(answer) => {
-                let of = |kept: &Kept| (kept.is_open(now), kept.raise.clone());
+                let of = |kept: &ProposalRecord| (kept.is_open(now), kept.raise.clone());
                 let found = self.vaglio.borrow().kept.get(&answer.id).map(of);
                 let (open, raise) = found.ok_or_else(|| unknown(&answer.id))?;
                 if !open {
@@ -367,12 +371,12 @@ impl Proposals {
     /// What is due, and has not been said: marked as said in the breath in which it is looked up, and durably before it
     /// is handed over, so that no two receive it and no restart says it again. It stays in the digest until it is answered.
     async fn tell_due(&self, by: &str, now: u64) -> Result<Vec<doc::Proposal>, Refusal> {
-        let due: Vec<Kept> = {
+        let due: Vec<ProposalRecord> = {
             let mut vaglio = self.vaglio.borrow_mut();
             let quiet: Vec<_> = vaglio.ends.iter().filter_map(|end| end.quiet).collect();
             let quiet = vaglio.day.is_quiet(&quiet, now);
-            let fits = |kept: &Kept| {
-                kept.told_ms == 0 && kept.is_open(now) && kept.due_ms <= now && (kept.way == Way::Now || !quiet)
+            let fits = |kept: &ProposalRecord| {
+                kept.told_ms == 0 && kept.is_open(now) && kept.due_ms <= now && (kept.way == Disposition::Now || !quiet)
             };
             let due = vaglio.kept.values_mut().filter(|kept| fits(kept)).take(MAX_LISTED);
             due.map(|kept| {
@@ -399,7 +403,7 @@ impl Proposals {
     }
 
     /// Records durably that the owner was notified of these.
-    async fn record_told(&self, by: &str, due: &[Kept]) -> Result<(), Refusal> {
+    async fn record_told(&self, by: &str, due: &[ProposalRecord]) -> Result<(), Refusal> {
         let rows = due.iter().map(|kept| Ok((kept.id.clone(), stored(kept)?))).collect::<Result<Vec<_>, Refusal>>()?;
         let names: Vec<&str> = due.iter().map(|kept| kept.id.as_str()).collect();
         let line = format!("{by} is told of {} proposals: {}", due.len(), names.join(", "));
@@ -417,9 +421,9 @@ impl Proposals {
             .map_err(|error| not_durable(&error))
     }
 
-    fn listed(&self, now: u64, wanted: impl Fn(&Kept) -> bool) -> Vec<doc::Proposal> {
+    fn listed(&self, now: u64, wanted: impl Fn(&ProposalRecord) -> bool) -> Vec<doc::Proposal> {
         let vaglio = self.vaglio.borrow();
-        let mut found: Vec<&Kept> = vaglio.kept.values().filter(|kept| wanted(kept)).collect();
+        let mut found: Vec<&ProposalRecord> = vaglio.kept.values().filter(|kept| wanted(kept)).collect();
         found.sort_by_key(|kept| std::cmp::Reverse(kept.made_ms));
         found.into_iter().take(MAX_LISTED).map(|kept| kept.document(now)).collect()
     }
@@ -446,12 +450,12 @@ impl Proposals {
 }
 
 /// A proposal as it is stored.
-fn stored(kept: &Kept) -> Result<String, Refusal> {
+fn stored(kept: &ProposalRecord) -> Result<String, Refusal> {
     kept.stored().map_err(|error| internal(&error.to_string()))
 }
 
 fn unsaid(proposal: Proposal) -> Proposal {
-    let subject = Kept::digest_of(&proposal).to_string();
+    let subject = ProposalRecord::digest_of(&proposal).to_string();
     Proposal { subject, title: "unreadable".into(), effect: String::new(), ..proposal }
 }
 
@@ -460,11 +464,11 @@ fn unknown(id: &str) -> Refusal {
         .remedy("`metnosctl vaglio digest` and `metnosctl vaglio unasked` show those that there are")
 }
 
-const fn told(way: Way) -> ProposalWay {
+const fn told(way: Disposition) -> ProposalWay {
     match way {
-        Way::Blocked => ProposalWay::Blocked,
-        Way::Unasked => ProposalWay::Unasked,
-        Way::Digest => ProposalWay::Digest,
-        Way::Now => ProposalWay::Now,
+        Disposition::Blocked => ProposalWay::Blocked,
+        Disposition::Unasked => ProposalWay::Unasked,
+        Disposition::Digest => ProposalWay::Digest,
+        Disposition::Now => ProposalWay::Now,
     }
 }

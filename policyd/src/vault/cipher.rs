@@ -5,7 +5,7 @@ use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
 use zeroize::Zeroizing;
 
-use crate::key::Kept;
+use crate::key::SecretBytes;
 
 /// Bytes of a nonce: so many that random ones never meet.
 pub const NONCE_BYTES: usize = 24;
@@ -24,7 +24,7 @@ impl std::fmt::Debug for VaultKey {
 impl VaultKey {
     /// The key of these bytes.
     #[must_use]
-    pub(crate) fn new(bytes: &Kept) -> Self {
+    pub(crate) fn new(bytes: &SecretBytes) -> Self {
         Self(XChaCha20Poly1305::new(&(**bytes).into()))
     }
 
@@ -59,7 +59,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn key(byte: u8) -> VaultKey {
-        VaultKey::new(&Kept::new([byte; 32]))
+        VaultKey::new(&SecretBytes::new([byte; 32]))
     }
 
     /// draft-irtf-cfrg-xchacha-03, appendix A.3.1.
@@ -69,8 +69,10 @@ mod tests {
         let nonce: [u8; 24] = std::array::from_fn(|at| 0x40 + u8::try_from(at).unwrap());
         let text = b"Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, sunscreen would be it.";
         let aad = [0x50, 0x51, 0x52, 0x53, 0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7];
-        let sealed =
-            VaultKey::new(&Kept::new(bytes)).0.encrypt(&XNonce::from(nonce), Payload { msg: text, aad: &aad }).unwrap();
+        let sealed = VaultKey::new(&SecretBytes::new(bytes))
+            .0
+            .encrypt(&XNonce::from(nonce), Payload { msg: text, aad: &aad })
+            .unwrap();
         assert_eq!(sealed[..4], [0xbd, 0x6d, 0x17, 0x9d]);
         assert_eq!(sealed[sealed.len() - 16..][..4], [0xc0, 0x87, 0x59, 0x24]);
     }

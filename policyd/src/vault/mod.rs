@@ -26,7 +26,7 @@ use crate::base::Base;
 use crate::decision::Verdict;
 use crate::executors::registry::Signed;
 use crate::guard::shown;
-use crate::key::Kept;
+use crate::key::SecretBytes;
 use crate::refusals::internal;
 use crate::store::{StoreError, not_durable, signed, unsigned};
 use crate::vault::cipher::VaultKey;
@@ -64,7 +64,7 @@ struct Entry {
 
 /// Who may be given a secret: the executor whose files have this digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Given {
+struct SecretHolder {
     digest: Blake3,
     by: String,
     since_ms: u64,
@@ -75,13 +75,13 @@ struct Given {
 pub struct Vault {
     key: VaultKey,
     entries: BTreeMap<String, Entry>,
-    given: BTreeMap<(String, String), Given>,
+    given: BTreeMap<(String, String), SecretHolder>,
 }
 
 impl Default for Vault {
     /// An empty one, whose key nobody has: what is put there is lost with it.
     fn default() -> Self {
-        let mut bytes = Kept::new([0; 32]);
+        let mut bytes = SecretBytes::new([0; 32]);
         // Without random numbers nothing can be sealed either.
         let _ = getrandom::fill(bytes.as_mut());
         Self { key: VaultKey::new(&bytes), entries: BTreeMap::new(), given: BTreeMap::new() }
@@ -113,7 +113,7 @@ pub fn named(manifest: &Manifest) -> Vec<&str> {
 }
 
 impl Vault {
-    pub(crate) fn load(connection: &Connection, key: &Kept) -> Result<Self, StoreError> {
+    pub(crate) fn load(connection: &Connection, key: &SecretBytes) -> Result<Self, StoreError> {
         let mut statement = connection.prepare("SELECT name, version, sealed, made_ms, changed_ms FROM vault")?;
         let rows = statement.query_map([], |row| {
             let (version, made_ms, changed_ms) = (unsigned(row.get(1)?), unsigned(row.get(3)?), unsigned(row.get(4)?));
@@ -130,7 +130,7 @@ impl Vault {
         for row in rows {
             let (name, digest, by, since_ms) = row?;
             let digest = <[u8; 32]>::try_from(digest).map_err(|_| StoreError::Damaged(format!("secret {}", name.0)))?;
-            given.insert(name, Given { digest: Blake3(digest), by, since_ms });
+            given.insert(name, SecretHolder { digest: Blake3(digest), by, since_ms });
         }
         Ok(Self { key: VaultKey::new(key), entries, given })
     }
@@ -383,7 +383,8 @@ impl Secrets {
         if !self.vault.borrow().entries.contains_key(&ask.secret) {
             return Err(unknown(&ask.secret).remedy(format!("`metnosctl secret set {}`", ask.secret)));
         }
-        let given = Given { digest: digest_of(&found.digests), by: by.to_owned(), since_ms: self.base.clock.wall_ms() };
+        let given =
+            SecretHolder { digest: digest_of(&found.digests), by: by.to_owned(), since_ms: self.base.clock.wall_ms() };
         let id = found.manifest.id();
         let line = format!("{by} gives {id} the secret {}, as its files are now: {}", ask.secret, given.digest);
         self.base.chronicled("secret_granted", &line).await?;
@@ -454,7 +455,7 @@ mod tests {
     }
 
     fn give(vault: &mut Vault, secret: &str, byte: u8) {
-        let given = Given { digest: digest_of(&digests(byte)), by: "me".into(), since_ms: 1 };
+        let given = SecretHolder { digest: digest_of(&digests(byte)), by: "me".into(), since_ms: 1 };
         vault.given.insert((secret.into(), "fetch_mail".into()), given);
     }
 

@@ -215,7 +215,7 @@ impl Instance {
         let as_root = ids.separate();
         let mode = if as_root { 0o711 } else { 0o700 };
         rustix::fs::fchmod(&self.fd, Mode::from(mode)).map_err(at(&self.path))?;
-        let mut giving = OwnershipWalk { seen: 0, left: 0, left_alone: Vec::new(), has_no_lists: false };
+        let mut walk = OwnershipWalk { seen: 0, left: 0, left_alone: Vec::new(), has_no_lists: false };
         for part in PARTS {
             let fd = self.dir(part.path)?;
             if !as_root {
@@ -229,24 +229,24 @@ impl Instance {
             let stat = rustix::fs::fstat(&fd).map_err(at(&path))?;
             let shared = part.path == "workspace" && owner_uid != 0 && owner_uid != uid;
             let sharing = shared.then_some(Sharing { keeper: uid, owner: owner_uid, before: stat.st_uid });
-            let give = Ownership { uid, gid, dir_mode: part.dir_mode, file_mode: part.file_mode, sharing };
-            giving.directory(&give, fd.as_fd(), &stat).map_err(at(&path))?;
+            let ownership = Ownership { uid, gid, dir_mode: part.dir_mode, file_mode: part.file_mode, sharing };
+            walk.directory(&ownership, fd.as_fd(), &stat).map_err(at(&path))?;
             if part.file_mode.is_some() {
-                giving.tree(&fd, &path, &give, stat.st_dev, 0)?;
+                walk.tree(&fd, &path, &ownership, stat.st_dev, 0)?;
             }
         }
-        if giving.has_no_lists {
-            giving.left_alone.push(format!(
+        if walk.has_no_lists {
+            walk.left_alone.push(format!(
                 "{}/workspace lies on a file system without POSIX access lists, so its owner (uid {owner_uid}) can read and \
                  change nothing there but through Metnos: put the instance on ext4, XFS, Btrfs or a tmpfs of Linux 6.1 or \
                  newer, or start Metnos as that user",
                 self.path.display()
             ));
         }
-        if giving.left > 0 {
-            giving.left_alone.push(format!("{} files were left as they are", giving.left));
+        if walk.left > 0 {
+            walk.left_alone.push(format!("{} files were left as they are", walk.left));
         }
-        Ok(giving.left_alone)
+        Ok(walk.left_alone)
     }
 
     /// The first directory on the way to the instance that other users may not enter.
@@ -310,28 +310,30 @@ struct OwnershipWalk {
 }
 
 impl OwnershipWalk {
-    fn directory(&mut self, give: &Ownership, fd: BorrowedFd<'_>, stat: &Stat) -> Result<(), Errno> {
-        self.apply(give, fd, stat, give.dir_mode, |sharing| sharing.folder(fd))
+    fn directory(&mut self, ownership: &Ownership, fd: BorrowedFd<'_>, stat: &Stat) -> Result<(), Errno> {
+        self.apply(ownership, fd, stat, ownership.dir_mode, |sharing| sharing.folder(fd))
     }
 
     /// Gives what is open to whom it belongs. With an access list the bits of the group are its mask, which says what those
     /// who are named may at most.
     fn apply(
         &mut self,
-        give: &Ownership,
+        ownership: &Ownership,
         fd: BorrowedFd<'_>,
         stat: &Stat,
         mode: u32,
         share: impl FnOnce(Sharing) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        let Some(sharing) = give.sharing.filter(|_| !self.has_no_lists) else { return give.apply(fd, stat, mode) };
+        let Some(sharing) = ownership.sharing.filter(|_| !self.has_no_lists) else {
+            return ownership.apply(fd, stat, mode);
+        };
         let masked = mode | (mode & 0o700) >> 3;
         let same = stat.st_mode & 0o7777 == masked;
-        give.apply(fd, stat, if same { masked } else { mode })?;
+        ownership.apply(fd, stat, if same { masked } else { mode })?;
         match share(sharing) {
             Err(Errno::OPNOTSUPP) => {
                 self.has_no_lists = true;
-                give.apply(fd, &rustix::fs::fstat(fd)?, mode)
+                ownership.apply(fd, &rustix::fs::fstat(fd)?, mode)
             }
             other => other,
         }
@@ -341,7 +343,7 @@ impl OwnershipWalk {
         &mut self,
         dir: &OwnedFd,
         path: &Path,
-        give: &Ownership,
+        ownership: &Ownership,
         device: u64,
         depth: usize,
     ) -> Result<(), InstanceError> {
@@ -359,7 +361,7 @@ impl OwnershipWalk {
             let name = entry.file_name();
             if name != c"." && name != c".." {
                 let below = path.join(std::ffi::OsStr::new(&*name.to_string_lossy()));
-                self.entry(dir, name, &below, give, device, depth)?;
+                self.entry(dir, name, &below, ownership, device, depth)?;
             }
         }
         Ok(())
@@ -370,7 +372,7 @@ impl OwnershipWalk {
         dir: &OwnedFd,
         name: &std::ffi::CStr,
         path: &Path,
-        give: &Ownership,
+        ownership: &Ownership,
         device: u64,
         depth: usize,
     ) -> Result<(), InstanceError> {
@@ -384,11 +386,11 @@ impl OwnershipWalk {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let fd = rustix::fs::openat(dir, name, flags, Mode::empty()).map_err(at(path))?;
                 let opened = rustix::fs::fstat(&fd).map_err(at(path))?;
-                self.directory(give, fd.as_fd(), &opened).map_err(at(path))?;
-                self.tree(&fd, path, give, device, depth + 1)
+                self.directory(ownership, fd.as_fd(), &opened).map_err(at(path))?;
+                self.tree(&fd, path, ownership, device, depth + 1)
             }
             FileType::RegularFile if stat.st_dev == device && stat.st_nlink == 1 => {
-                self.file(dir, name, path, give, &stat)
+                self.file(dir, name, path, ownership, &stat)
             }
             FileType::Directory | FileType::RegularFile => {
                 self.leave(path, "it has another name elsewhere, or lies on another file system");
@@ -409,10 +411,10 @@ impl OwnershipWalk {
         dir: &OwnedFd,
         name: &std::ffi::CStr,
         path: &Path,
-        give: &Ownership,
+        ownership: &Ownership,
         stat: &Stat,
     ) -> Result<(), InstanceError> {
-        if give.sharing.is_none() && give.owned(stat) && stat.st_mode & 0o7777 == give.file_mode(stat) {
+        if ownership.sharing.is_none() && ownership.owned(stat) && stat.st_mode & 0o7777 == ownership.file_mode(stat) {
             return Ok(());
         }
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -423,8 +425,9 @@ impl OwnershipWalk {
             self.leave(path, "it changed while it was looked at");
             return Ok(());
         }
-        let (mode, is_program) = (give.file_mode(&opened), opened.st_mode & 0o100 != 0);
-        self.apply(give, fd.as_fd(), &opened, mode, |sharing| sharing.file(fd.as_fd(), is_program)).map_err(at(path))
+        let (mode, is_program) = (ownership.file_mode(&opened), opened.st_mode & 0o100 != 0);
+        self.apply(ownership, fd.as_fd(), &opened, mode, |sharing| sharing.file(fd.as_fd(), is_program))
+            .map_err(at(path))
     }
 
     fn leave(&mut self, path: &Path, why: &str) {

@@ -137,7 +137,7 @@ impl<F: Launcher> Set<F> {
         if up {
             self.broker.broken(edge);
             let now = self.now_ms();
-            self.mending.broken(edge, now, chance());
+            self.reconnect.broken(edge, now, chance());
         }
         Ok(())
     }

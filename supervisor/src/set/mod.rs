@@ -81,7 +81,7 @@ pub struct Set<F: Launcher> {
     pub(crate) broker: Broker,
     pub(crate) daemons: BTreeMap<RoleName, Daemon>,
     pub(crate) alarms: Alarms,
-    pub(crate) mending: ReconnectBackoff,
+    pub(crate) reconnect: ReconnectBackoff,
     pub(crate) pending: Pending,
     pub(crate) instance: String,
     pub(crate) settings: Settings,
@@ -133,7 +133,7 @@ impl<F: Launcher> Set<F> {
             broker: Broker::default(),
             daemons: RoleName::daemons().map(|role| (role, Daemon::default())).collect(),
             alarms: Alarms::default(),
-            mending: ReconnectBackoff::default(),
+            reconnect: ReconnectBackoff::default(),
             pending: Pending::default(),
             instance,
             settings,
@@ -198,7 +198,7 @@ impl<F: Launcher> Set<F> {
 
     fn next_ms(&self) -> u64 {
         let daemons = self.daemons.values().filter_map(|daemon| daemon.health.next_ms());
-        let others = [self.mending.next_ms(), self.pending.next_ms(), self.notify.next_ms(), self.stop_next_ms()];
+        let others = [self.reconnect.next_ms(), self.pending.next_ms(), self.notify.next_ms(), self.stop_next_ms()];
         let longest = self.now_ms().saturating_add(LONGEST_SLEEP_MS);
         daemons.chain(others.into_iter().flatten()).min().unwrap_or(longest).min(longest)
     }
@@ -224,7 +224,7 @@ impl<F: Launcher> Set<F> {
             }
         }
         self.bring(to_start);
-        while let Some(edge) = self.mending.due(now) {
+        while let Some(edge) = self.reconnect.due(now) {
             let wires: Vec<_> = self.broker.mended(edge).into_iter().collect();
             self.wire(&wires);
         }

@@ -57,21 +57,21 @@ mod tests {
 
     #[test]
     fn each_breach_doubles_the_pause_and_a_quiet_minute_forgets() {
-        let mut mending = ReconnectBackoff::default();
+        let mut reconnect = ReconnectBackoff::default();
         let mut now = 0;
         let mut pauses = Vec::new();
         for _ in 0..11 {
-            mending.broken(EDGE, now, JITTER_PERCENT);
-            let due = mending.next_ms().unwrap_or_default();
-            assert_eq!(mending.due(due - 1), None);
-            assert_eq!(mending.due(due), Some(EDGE));
-            assert_eq!(mending.due(due), None, "once");
+            reconnect.broken(EDGE, now, JITTER_PERCENT);
+            let due = reconnect.next_ms().unwrap_or_default();
+            assert_eq!(reconnect.due(due - 1), None);
+            assert_eq!(reconnect.due(due), Some(EDGE));
+            assert_eq!(reconnect.due(due), None, "once");
             pauses.push(due - now);
             now = due;
         }
         assert_eq!(pauses[..3], [100, 200, 400]);
         assert_eq!(pauses[10], BACKOFF_MAX_MS);
-        mending.broken(EDGE, now + FORGET_AFTER_MS, JITTER_PERCENT);
-        assert_eq!(mending.next_ms(), Some(now + FORGET_AFTER_MS + 100));
+        reconnect.broken(EDGE, now + FORGET_AFTER_MS, JITTER_PERCENT);
+        assert_eq!(reconnect.next_ms(), Some(now + FORGET_AFTER_MS + 100));
     }
 }

@@ -9,7 +9,7 @@ pub const MAX_WORDS: usize = 1024;
 
 /// What a command line comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Comes {
+pub enum UnwrappedCommand {
     /// To these programs, by their bare names, and to nothing else.
     To(Vec<String>),
     /// To something that cannot be followed: why.
@@ -87,15 +87,15 @@ const INTERPRETERS: &[&str] = &[
 
 /// What `argv` comes to.
 #[must_use]
-pub fn comes_to(argv: &[String]) -> Comes {
+pub fn comes_to(argv: &[String]) -> UnwrappedCommand {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     if words.len() > MAX_WORDS {
-        return Comes::Opaque(format!("it has more than {MAX_WORDS} words"));
+        return UnwrappedCommand::Opaque(format!("it has more than {MAX_WORDS} words"));
     }
     let mut found = Vec::new();
     match follow(&words, 0, &mut found) {
-        Ok(()) => Comes::To(found),
-        Err(why) => Comes::Opaque(why),
+        Ok(()) => UnwrappedCommand::To(found),
+        Err(why) => UnwrappedCommand::Opaque(why),
     }
 }
 
@@ -104,8 +104,10 @@ pub fn comes_to(argv: &[String]) -> Comes {
 #[must_use]
 pub fn is_listed(argv: &[String], listed: &[String]) -> bool {
     match comes_to(argv) {
-        Comes::To(programs) => !programs.is_empty() && programs.iter().all(|program| listed.contains(program)),
-        Comes::Opaque(_) => false,
+        UnwrappedCommand::To(programs) => {
+            !programs.is_empty() && programs.iter().all(|program| listed.contains(program))
+        }
+        UnwrappedCommand::Opaque(_) => false,
     }
 }
 
@@ -315,7 +317,7 @@ mod tests {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
-    fn to(words: &[&str]) -> Comes {
+    fn to(words: &[&str]) -> UnwrappedCommand {
         comes_to(&argv(words))
     }
 
@@ -338,10 +340,10 @@ mod tests {
             &["setsid", "nohup", "stdbuf", "-o", "L", "ionice", "-c", "3", "rm"],
             &["bash", "-lc", "'rm' \"-rf\" x"],
         ] {
-            assert_eq!(to(words), Comes::To(argv(&["rm"])), "{words:?}");
+            assert_eq!(to(words), UnwrappedCommand::To(argv(&["rm"])), "{words:?}");
         }
-        assert_eq!(to(&["find", ".", "-exec", "rm", "{}", ";"]), Comes::To(argv(&["find", "rm"])));
-        assert_eq!(to(&["sh", "-c", "date; uptime"]), Comes::To(argv(&["date", "uptime"])));
+        assert_eq!(to(&["find", ".", "-exec", "rm", "{}", ";"]), UnwrappedCommand::To(argv(&["find", "rm"])));
+        assert_eq!(to(&["sh", "-c", "date; uptime"]), UnwrappedCommand::To(argv(&["date", "uptime"])));
     }
 
     #[test]
@@ -365,10 +367,10 @@ mod tests {
             &["", "x"],
             &["r*m"],
         ] {
-            assert!(matches!(to(words), Comes::Opaque(_)), "{words:?}: {:?}", to(words));
+            assert!(matches!(to(words), UnwrappedCommand::Opaque(_)), "{words:?}: {:?}", to(words));
         }
         let deep = vec!["env".to_owned(); MAX_DEPTH + 2];
-        assert!(matches!(comes_to(&deep), Comes::Opaque(_)));
+        assert!(matches!(comes_to(&deep), UnwrappedCommand::Opaque(_)));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct Files {
 
 /// A call as it is asked for.
 #[derive(Debug, Clone)]
-pub struct Asked<'a> {
+pub struct CallRequest<'a> {
     /// The executor.
     pub spec: &'a Spec,
     /// Its arguments; critical references are replaced by their values.
@@ -50,7 +50,7 @@ pub struct Asked<'a> {
     pub files: Files,
 }
 
-impl Asked<'_> {
+impl CallRequest<'_> {
     /// What is claimed of the argument at `pointer`, or of something it lies in: the output, and where in it.
     fn claimed<'b>(&'b self, pointer: &'b str) -> impl Iterator<Item = (&'b Output, &'b str, String)> {
         self.claims.iter().filter(|claim| within(pointer, &claim.pointer)).map(|claim| {
@@ -174,7 +174,7 @@ pub struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// Looks at every argument of `asked`.
     #[must_use]
-    pub fn of(world: &World, context: &Context, asked: &Asked<'a>) -> Self {
+    pub fn of(world: &World, context: &Context, asked: &CallRequest<'a>) -> Self {
         let mut leaves = Vec::new();
         collect(asked.args, String::new(), asked.opaque, &mut leaves);
         let fit = context.intent.fit(&asked.spec.name, &leaves);
@@ -242,7 +242,7 @@ fn collect<'a>(
 fn source(
     world: &World,
     context: &Context,
-    asked: &Asked<'_>,
+    asked: &CallRequest<'_>,
     fit: Fit,
     pointer: &str,
     role: Role,

@@ -7,7 +7,7 @@ use metnos_proto::msg::memoryd as memory;
 
 use super::{Callable, Facts, Finding, Flow, Found, Given, Load, Named, Profile, Step, Stored, Verdict};
 use crate::call::arguments::{self, Arguments, Filled, field};
-use crate::call::fields::{Asked, Claim};
+use crate::call::fields::{CallRequest, Claim};
 use crate::call::paths::{self, Places};
 use crate::call::spec::{Effect, Spec};
 use crate::rules::guard::{self, shown};
@@ -425,7 +425,7 @@ fn judged(flow: &Flow<'_>, given: &Given<'_>, spec: &Spec, filled: &Filled) -> J
         Some(Claim { pointer: site.argument.clone(), output: output(site)?, leaf: site.pointer.clone() })
     });
     let (opaque, claims) = (opaque.collect(), claims.collect());
-    let asked = Asked { spec, args: &filled.value, opaque: &opaque, claims, files: flow.files.clone() };
+    let asked = CallRequest { spec, args: &filled.value, opaque: &opaque, claims, files: flow.files.clone() };
     rules::judge(flow.world, flow.context, &asked)
 }
 

@@ -26,7 +26,7 @@ fn private(value: &Value, vouched: &[&str]) -> Output {
 fn by_reference(bench: &Bench, args: &Value, pointer: &str, output: &Output, leaf: &str) -> (Decision, &'static str) {
     let claims = vec![Claim { pointer: pointer.to_owned(), output, leaf: leaf.to_owned() }];
     let (opaque, files) = (BTreeMap::new(), Files::default());
-    let asked = crate::call::fields::Asked { spec: &bench.spec, args, opaque: &opaque, claims, files };
+    let asked = crate::call::fields::CallRequest { spec: &bench.spec, args, opaque: &opaque, claims, files };
     let ruling = judge(&bench.world, &bench.context, &asked).ruling;
     (ruling.decision, ruling.rule)
 }
@@ -34,7 +34,8 @@ fn by_reference(bench: &Bench, args: &Value, pointer: &str, output: &Output, lea
 fn with_files(bench: &Bench, args: &Value, there: &[&str], secret: &[&str]) -> Judgement {
     let set = |pointers: &[&str]| pointers.iter().map(|pointer| (*pointer).to_owned()).collect();
     let (opaque, files) = (BTreeMap::new(), Files { there: set(there), secret: set(secret) });
-    let asked = crate::call::fields::Asked { spec: &bench.spec, args, opaque: &opaque, claims: Vec::new(), files };
+    let asked =
+        crate::call::fields::CallRequest { spec: &bench.spec, args, opaque: &opaque, claims: Vec::new(), files };
     judge(&bench.world, &bench.context, &asked)
 }
 
@@ -235,8 +236,13 @@ fn content_of_secret_file_goes_only_where_the_owner_typed() {
     let counts = Bench::new("x", "read", json!({"text": "payload"}));
     let (opaque, files) = (BTreeMap::from([("/text".to_owned(), output.below("/content"))]), Files::default());
     let args = json!({"text": {"$ref": "c1#/content"}});
-    let asked =
-        crate::call::fields::Asked { spec: &counts.spec, args: &args, opaque: &opaque, claims: Vec::new(), files };
+    let asked = crate::call::fields::CallRequest {
+        spec: &counts.spec,
+        args: &args,
+        opaque: &opaque,
+        claims: Vec::new(),
+        files,
+    };
     let inputs = judge(&counts.world, &counts.context, &asked).inputs;
     let made = Output::of(&spec.output, Vec::new(), &inputs, None, |_| None, |_| false);
     assert_eq!(made.whole.readers, Readers::Secret);

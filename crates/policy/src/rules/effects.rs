@@ -327,8 +327,10 @@ fn shell(case: &Case<'_>) -> Ruling {
         return Ruling::allow("shell.listed", "everything that it runs is on the owner's list");
     }
     let what = match argv::comes_to(&words) {
-        argv::Comes::To(programs) => format!("it comes to {}, which is not on the owner's list", programs.join(", ")),
-        argv::Comes::Opaque(why) => format!("what it would run cannot be followed: {why}"),
+        argv::UnwrappedCommand::To(programs) => {
+            format!("it comes to {}, which is not on the owner's list", programs.join(", "))
+        }
+        argv::UnwrappedCommand::Opaque(why) => format!("what it would run cannot be followed: {why}"),
     };
     Ruling::ask("shell.unlisted", what)
 }

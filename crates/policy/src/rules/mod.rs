@@ -10,7 +10,7 @@ use metnos_proto::executor::{Class, Role, guests};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{Label, Level};
 
-use crate::call::fields::{Asked, Field, Fields, Source};
+use crate::call::fields::{CallRequest, Field, Fields, Source};
 use crate::call::paths;
 use crate::call::spec::Effect;
 use crate::evidence::context::{Confirm, Context, MAX_QUESTIONS, Who, World};
@@ -131,7 +131,7 @@ impl Context {
 
 /// Judges a call. Pure and total.
 #[must_use]
-pub fn judge(world: &World, context: &Context, asked: &Asked<'_>) -> Judgement {
+pub fn judge(world: &World, context: &Context, asked: &CallRequest<'_>) -> Judgement {
     let fields = Fields::of(world, context, asked);
     let effect = asked.spec.effect;
     let case = Case { world, context, asked, fields: &fields };
@@ -171,7 +171,7 @@ pub struct Case<'a> {
     /// The turn.
     pub context: &'a Context,
     /// The call.
-    pub asked: &'a Asked<'a>,
+    pub asked: &'a CallRequest<'a>,
     /// Its arguments.
     pub fields: &'a Fields<'a>,
 }

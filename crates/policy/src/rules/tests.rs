@@ -53,7 +53,13 @@ impl Bench {
         judge(
             &self.world,
             &self.context,
-            &Asked { spec: &self.spec, args, opaque: &BTreeMap::new(), claims: Vec::new(), files: Files::default() },
+            &CallRequest {
+                spec: &self.spec,
+                args,
+                opaque: &BTreeMap::new(),
+                claims: Vec::new(),
+                files: Files::default(),
+            },
         )
     }
 
@@ -274,7 +280,7 @@ fn a_designation_is_good_for_one_use() {
     let query = judge(
         &bench.world,
         &bench.context,
-        &Asked { spec: &list, args: &nothing, opaque: &opaque, claims: Vec::new(), files: Files::default() },
+        &CallRequest { spec: &list, args: &nothing, opaque: &opaque, claims: Vec::new(), files: Files::default() },
     );
     let parts = crate::replay::parts(&json!([{"id": "a1", "title": "meeting"}, {"id": "a2", "title": "lunch"}]));
     let output = Output::of(&list.output, parts, &query.inputs, None, |_| None, |_| false);
@@ -284,7 +290,13 @@ fn a_designation_is_good_for_one_use() {
         judge(
             &bench.world,
             context,
-            &Asked { spec: &bench.spec, args: &json!({ "id": id }), opaque: &opaque, claims, files: Files::default() },
+            &CallRequest {
+                spec: &bench.spec,
+                args: &json!({ "id": id }),
+                opaque: &opaque,
+                claims,
+                files: Files::default(),
+            },
         )
     };
     let first = says(&bench.context, "a1", "/0/id");
@@ -306,7 +318,13 @@ fn a_secret_goes_only_where_the_owner_has_typed() {
         judge(
             &bench.world,
             &bench.context,
-            &Asked { spec: &bench.spec, args: &args, opaque: &opaque, claims: Vec::new(), files: Files::default() },
+            &CallRequest {
+                spec: &bench.spec,
+                args: &args,
+                opaque: &opaque,
+                claims: Vec::new(),
+                files: Files::default(),
+            },
         )
         .ruling
     };

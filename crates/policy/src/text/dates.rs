@@ -97,14 +97,14 @@ pub fn time_of_day(text: &str) -> Option<Minutes> {
 
 /// What was said about days and times.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct SpokenDates {
     /// Days, in the order in which they were said.
     pub days: Vec<Day>,
     /// Times of day.
     pub times: Vec<Minutes>,
 }
 
-impl Said {
+impl SpokenDates {
     /// Reads `words`.
     #[must_use]
     pub fn read(words: &str, lang: Lang) -> Self {
@@ -236,7 +236,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn said(words: &str, moment: &str) -> bool {
-        Said::read(words, Lang::En).contains(Moment::parse(moment).unwrap())
+        SpokenDates::read(words, Lang::En).contains(Moment::parse(moment).unwrap())
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
     fn ambiguous_date_is_rejected_in_english_and_day_first_in_italian() {
         assert!(!said("on 03/04/2024", "2024-03-04"));
         assert!(!said("on 03/04/2024", "2024-04-03"));
-        let italian = Said::read("il 03/04/2024", Lang::It);
+        let italian = SpokenDates::read("il 03/04/2024", Lang::It);
         assert!(italian.contains(Moment::parse("2024-04-03").unwrap()));
         assert!(!italian.contains(Moment::parse("2024-03-04").unwrap()));
     }
@@ -279,9 +279,12 @@ mod tests {
     #[test]
     fn a_time_that_a_call_writes_is_the_one_that_was_said() {
         for (words, text) in [("at 3pm", "15:00"), ("alle 20", "20:00:00"), ("at noon", "12:00"), ("10:30", "10:30")] {
-            assert!(Said::read(words, Lang::En).times.contains(&time_of_day(text).unwrap()), "{text} in {words}");
+            assert!(
+                SpokenDates::read(words, Lang::En).times.contains(&time_of_day(text).unwrap()),
+                "{text} in {words}"
+            );
         }
-        assert!(!Said::read("with 3 friends", Lang::En).times.contains(&time_of_day("03:00").unwrap()));
+        assert!(!SpokenDates::read("with 3 friends", Lang::En).times.contains(&time_of_day("03:00").unwrap()));
         for text in ["3:00", "24:00", "10:00:30", "10", "a:bb", ""] {
             assert_eq!(time_of_day(text), None, "{text}");
         }
@@ -291,7 +294,7 @@ mod tests {
         #[test]
         fn garbage_never_panics(text in "\\PC{0,60}") {
             let _ = Moment::parse(&text);
-            let _ = Said::read(&text, Lang::It);
+            let _ = SpokenDates::read(&text, Lang::It);
         }
     }
 }

@@ -13,7 +13,7 @@ use metnos_proto::msg::common::Lang;
 use serde_json::{Value, json};
 
 use crate::text::boundaries::{begins_token, ends_token, occurrences};
-use crate::text::dates::{self, Moment, Said};
+use crate::text::dates::{self, Moment, SpokenDates};
 use crate::text::numbers::{self, Decimal};
 
 /// The most words of a prompt that can name a row of a result.
@@ -37,14 +37,15 @@ pub(crate) struct Prompt {
     folded: String,
     /// The same, without the numbers that only count the items of a list.
     counted: String,
-    said: Said,
+    said: SpokenDates,
 }
 
 impl Words {
     /// Adds what was just typed.
     pub fn add(&mut self, words: &str, lang: Lang) {
         let counted = numbers::without_markers(words);
-        let prompt = Prompt { plain: words.to_owned(), folded: fold(words), counted, said: Said::read(words, lang) };
+        let prompt =
+            Prompt { plain: words.to_owned(), folded: fold(words), counted, said: SpokenDates::read(words, lang) };
         self.prompts.push(prompt);
         self.names = OnceCell::new();
     }

@@ -53,7 +53,7 @@ pub struct Block {
 
 /// Where a proposal goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Disposition {
     /// It contradicts a Law. Nobody learns of it, and the judge has not.
     Blocked,
     /// Not worth the owner's attention now: into the register of what was not asked.
@@ -64,7 +64,7 @@ pub enum Way {
     Now,
 }
 
-impl Way {
+impl Disposition {
     /// The name in the store and in the chronicle.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -104,7 +104,7 @@ pub struct Standard<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sifted {
     /// Where it goes.
-    pub way: Way,
+    pub way: Disposition,
     /// The rule that decided.
     pub rule: &'static str,
     /// Why, for a person.
@@ -126,7 +126,7 @@ pub struct Sifted {
 }
 
 impl Sifted {
-    fn without_judge(way: Way, rule: &'static str, why: String) -> Self {
+    fn without_judge(way: Disposition, rule: &'static str, why: String) -> Self {
         let (judge, estimate, ends) = ("", false, Vec::new());
         Self { way, rule, why, judge, estimate, ends, alignment: 0.0, brake: 1.0, needed: SPEAK_FROM, due_ms: 0 }
     }
@@ -171,20 +171,20 @@ fn constitution(touched: &str, places: &Places) -> bool {
 /// Sifts a proposal. `judge` is asked exactly when the guard has nothing against it.
 pub async fn sift<J: Judge>(proposal: &Proposal, standard: &Standard<'_>, judge: &J) -> Sifted {
     if let Some(block) = blocked(proposal, standard.places) {
-        return Sifted::without_judge(Way::Blocked, block.rule, block.why);
+        return Sifted::without_judge(Disposition::Blocked, block.rule, block.why);
     }
     if standard.ends.is_empty() {
         let why = "there is no telos by which it could be judged".to_owned();
-        return Sifted::without_judge(Way::Unasked, "vaglio.telos", why);
+        return Sifted::without_judge(Disposition::Unasked, "vaglio.telos", why);
     }
     let shown = Shown { title: &proposal.title, effect: &proposal.effect, reversible: proposal.reversible };
     let fits = match judge.judge(shown, standard.ends).await {
         Ok(fits) if fits.len() == standard.ends.len() => fits,
         Ok(fits) => {
             let why = format!("{} ends were judged, there are {}", fits.len(), standard.ends.len());
-            return Sifted::without_judge(Way::Unasked, "vaglio.judge", why);
+            return Sifted::without_judge(Disposition::Unasked, "vaglio.judge", why);
         }
-        Err(error) => return Sifted::without_judge(Way::Unasked, "vaglio.judge", error.to_string()),
+        Err(error) => return Sifted::without_judge(Disposition::Unasked, "vaglio.judge", error.to_string()),
     };
     weighed(proposal, standard, (judge.name(), judge.is_estimate()), &fits)
 }
@@ -215,16 +215,16 @@ fn weighed(
     Sifted { way, rule, why, judge, estimate, ends, alignment, brake, needed, due_ms }
 }
 
-fn way(proposal: &Proposal, standard: &Standard<'_>, worth: bool) -> (Way, &'static str, String, u64) {
+fn way(proposal: &Proposal, standard: &Standard<'_>, worth: bool) -> (Disposition, &'static str, String, u64) {
     let quiet: Vec<Quiet> = standard.ends.iter().filter_map(|end| end.quiet).collect();
     if !worth {
         let why = "it serves the telos too little for how much was said lately";
-        (Way::Unasked, "vaglio.below", why.to_owned(), 0)
+        (Disposition::Unasked, "vaglio.below", why.to_owned(), 0)
     } else if proposal.urgency >= URGENT_FROM {
-        (Way::Now, "vaglio.now", "it serves the telos, and waiting would cost".to_owned(), standard.now_ms)
+        (Disposition::Now, "vaglio.now", "it serves the telos, and waiting would cost".to_owned(), standard.now_ms)
     } else {
         let due = standard.day.evening(&quiet, standard.now_ms);
-        (Way::Digest, "vaglio.digest", "it serves the telos and can wait for the evening".to_owned(), due)
+        (Disposition::Digest, "vaglio.digest", "it serves the telos and can wait for the evening".to_owned(), due)
     }
 }
 
@@ -300,7 +300,12 @@ mod tests {
         ] {
             let judge = Counting::saying(1.0);
             let found = sifted(&Proposal { touches: vec![touched.into()], urgency: 1.0, ..proposal() }, &judge, &[]);
-            assert_eq!((found.way, found.rule, judge.asked.get()), (Way::Blocked, rule, 0), "{touched}: {}", found.why);
+            assert_eq!(
+                (found.way, found.rule, judge.asked.get()),
+                (Disposition::Blocked, rule, 0),
+                "{touched}: {}",
+                found.why
+            );
         }
         let judge = Counting::saying(1.0);
         let broken = [
@@ -310,11 +315,11 @@ mod tests {
             Proposal { touches: vec!["a".into(); MAX_TOUCHES + 1], ..proposal() },
         ];
         for one in broken {
-            assert_eq!(sifted(&one, &judge, &[]).way, Way::Blocked, "{one:?}");
+            assert_eq!(sifted(&one, &judge, &[]).way, Disposition::Blocked, "{one:?}");
         }
         assert_eq!(judge.asked.get(), 0);
         // The same judge is asked once where the guard is silent: the count above is not nought by accident.
-        assert_eq!(sifted(&proposal(), &judge, &[]).way, Way::Digest);
+        assert_eq!(sifted(&proposal(), &judge, &[]).way, Disposition::Digest);
         assert_eq!(judge.asked.get(), 1);
     }
 
@@ -323,11 +328,11 @@ mod tests {
         let of = |fit, urgency, heard: &[u64]| {
             sifted(&Proposal { urgency, ..proposal() }, &Counting::saying(fit), heard).way
         };
-        assert_eq!(of(0.9, 0.5, &[]), Way::Digest);
-        assert_eq!(of(0.9, 0.9, &[]), Way::Now);
-        assert_eq!(of(0.3, 0.9, &[]), Way::Unasked);
-        assert_eq!(of(0.9, 0.5, &[NOW; 5]), Way::Unasked, "much was said just now");
-        assert_eq!(of(-0.9, 0.9, &[]), Way::Unasked);
+        assert_eq!(of(0.9, 0.5, &[]), Disposition::Digest);
+        assert_eq!(of(0.9, 0.9, &[]), Disposition::Now);
+        assert_eq!(of(0.3, 0.9, &[]), Disposition::Unasked);
+        assert_eq!(of(0.9, 0.5, &[NOW; 5]), Disposition::Unasked, "much was said just now");
+        assert_eq!(of(-0.9, 0.9, &[]), Disposition::Unasked);
     }
 
     #[test]
@@ -336,7 +341,7 @@ mod tests {
             let sure = sifted(&proposal(), &Counting::saying(fit), &[]);
             let guess = sifted(&proposal(), &Counting { estimate: true, ..Counting::saying(fit) }, &[]);
             assert!(guess.alignment <= sure.alignment && guess.needed > sure.needed, "{fit}");
-            assert!(sure.way != Way::Unasked || guess.way == Way::Unasked, "{fit}");
+            assert!(sure.way != Disposition::Unasked || guess.way == Disposition::Unasked, "{fit}");
         }
     }
 
@@ -345,9 +350,9 @@ mod tests {
         let failed = Counting { answer: Err(JudgeError("gone".into())), ..Counting::saying(1.0) };
         assert_eq!(sifted(&proposal(), &failed, &[]).rule, "vaglio.judge");
         let short = Counting { answer: Ok(vec![1.0]), ..Counting::saying(1.0) };
-        assert_eq!(sifted(&proposal(), &short, &[]).way, Way::Unasked);
+        assert_eq!(sifted(&proposal(), &short, &[]).way, Disposition::Unasked);
         let nothing = Counting { answer: Ok(vec![f64::NAN; 3]), ..Counting::saying(1.0) };
-        assert_eq!(sifted(&proposal(), &nothing, &[]).way, Way::Unasked);
+        assert_eq!(sifted(&proposal(), &nothing, &[]).way, Disposition::Unasked);
     }
 
     #[test]

@@ -242,10 +242,10 @@ impl Bot {
     /// Has the message below which a card stands edited when the view learns that it was decided, wherever that was.
     fn watch(&self, chat: i64, message: i64, shown: &CardView, view: Rc<View>) {
         let lang = view.lang();
-        let scribe = MessageEditor::new(Rc::clone(&self.api), chat, lang, view);
+        let editor = MessageEditor::new(Rc::clone(&self.api), chat, lang, view);
         let (first, _) = oneshot::channel();
         tokio::task::spawn_local(
-            scribe.with_card(&shown.id, message, card::spans(Some(shown), &shown.id, lang)).run(first),
+            editor.with_card(&shown.id, message, card::spans(Some(shown), &shown.id, lang)).run(first),
         );
     }
 }

@@ -21,7 +21,7 @@ use crate::budget::drafts::Runs;
 use crate::budget::escalate::{MAX_ESCALATED, Raise};
 use crate::budget::funds::{Amount, Fund, Funds, MAX_GRANTS, MOST};
 use crate::budget::{Budgets, no_room};
-use crate::calls::rate::{Rate, Room};
+use crate::calls::rate::{Admission, Rate};
 use crate::calls::turns::{self, Turns};
 use crate::clock::DAY_MS;
 use crate::refusals::memory_gone;
@@ -270,7 +270,7 @@ impl Thinking {
 
     /// The owner has tried a model: it was paid for, so it stands in the ledger. A mind that says so without end is not heard.
     async fn tried(&self, note: &ThoughtUsed) {
-        if self.rate.borrow_mut().admit(TRIED, Standing::Owner, self.base.clock.monotonic_ms()) != Room::Yes {
+        if self.rate.borrow_mut().admit(TRIED, Standing::Owner, self.base.clock.monotonic_ms()) != Admission::Yes {
             return;
         }
         let entry = (CallId::new(), TurnId::NONE, TraceId::NONE);

@@ -58,7 +58,7 @@ pub struct Book {
 
 /// What a stranger receives.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum PairingReply {
     /// A code of his own, good until then (milliseconds).
     Code(Code, u64),
     /// He is known from now on, as this.
@@ -96,34 +96,34 @@ impl Book {
         shown: Option<Code>,
         now_ms: u64,
         draw: impl FnOnce() -> Option<Code>,
-    ) -> Heard {
+    ) -> PairingReply {
         self.sweep(now_ms);
         let key = (channel, sender.to_owned());
         if !self.strangers.contains_key(&key) && !self.has_room(channel) {
-            return Heard::Silence;
+            return PairingReply::Silence;
         }
         let waiting = self.strangers.iter().filter(|((on, _), one)| *on == channel && one.code.is_some()).count();
         let fresh = Stranger { code: None, told_ms: 0, wrong: 0, locked_until_ms: 0, seen_ms: now_ms };
         let first = !self.strangers.contains_key(&key);
         let stranger = self.strangers.entry(key.clone()).or_insert(fresh);
         if now_ms < stranger.locked_until_ms {
-            return Heard::Silence;
+            return PairingReply::Silence;
         }
         stranger.seen_ms = now_ms;
         if let Some(shown) = shown {
             return self.shown(key, shown, now_ms);
         }
         if !first && now_ms < stranger.told_ms.saturating_add(LINE_EVERY_MS) {
-            return Heard::Silence;
+            return PairingReply::Silence;
         }
         stranger.told_ms = now_ms;
         if stranger.code.is_none() {
             if waiting >= MAX_STRANGERS {
-                return Heard::Silence;
+                return PairingReply::Silence;
             }
             stranger.code = draw().map(|code| (code, now_ms.saturating_add(GOOD_MS)));
         }
-        stranger.code.map_or(Heard::Silence, |(code, until)| Heard::Code(code, until))
+        stranger.code.map_or(PairingReply::Silence, |(code, until)| PairingReply::Code(code, until))
     }
 
     /// Whether one more stranger of this channel can be remembered: who waits for nothing and is not locked out makes room,
@@ -140,7 +140,7 @@ impl Book {
     }
 
     /// A stranger shows a code: every open invitation of the channel is compared, whichever it is.
-    fn shown(&mut self, key: (Channel, String), shown: Code, now_ms: u64) -> Heard {
+    fn shown(&mut self, key: (Channel, String), shown: Code, now_ms: u64) -> PairingReply {
         let mut found = None;
         for (at, one) in self.invitations.iter().enumerate() {
             if one.channel == key.0 && one.code == shown {
@@ -150,7 +150,7 @@ impl Book {
         if let Some(at) = found {
             let invitation = self.invitations.remove(at);
             self.strangers.remove(&key);
-            return Heard::Known(invitation.standing);
+            return PairingReply::Known(invitation.standing);
         }
         for one in self.invitations.iter_mut().filter(|one| one.channel == key.0) {
             one.wrong += 1;
@@ -165,7 +165,7 @@ impl Book {
                 self.invitations.retain(|one| one.channel != channel);
             }
         }
-        Heard::Silence
+        PairingReply::Silence
     }
 
     /// The owner approves a stranger's code; the stranger's name. The code is out of the book.
@@ -263,20 +263,20 @@ mod tests {
         (0..=u32::MAX / CODES).find_map(|round| Code::of((round * CODES + number % CODES).to_le_bytes()))
     }
 
-    fn knock(book: &mut Book, sender: &str, number: u32, now: u64) -> Heard {
+    fn knock(book: &mut Book, sender: &str, number: u32, now: u64) -> PairingReply {
         book.knock(ON, sender, None, now, || code(number))
     }
 
     #[test]
     fn a_strangers_code_is_good_once_for_ten_minutes_and_on_its_channel() {
         let mut book = Book::default();
-        let Heard::Code(first, until) = knock(&mut book, "4711", 7, 0) else { panic!() };
+        let PairingReply::Code(first, until) = knock(&mut book, "4711", 7, 0) else { panic!() };
         assert_eq!(until, GOOD_MS);
         assert_eq!(book.approve(Channel::Http, Some(first), 1), Err(Fault::Wrong));
         assert_eq!(book.approve(ON, Some(first), GOOD_MS - 1), Ok("4711".into()));
         assert_eq!(book.approve(ON, Some(first), GOOD_MS - 1), Err(Fault::Wrong), "single use");
         let mut book = Book::default();
-        let Heard::Code(late, _) = knock(&mut book, "4711", 7, 0) else { panic!() };
+        let PairingReply::Code(late, _) = knock(&mut book, "4711", 7, 0) else { panic!() };
         assert_eq!(book.approve(ON, Some(late), GOOD_MS), Err(Fault::Wrong), "too late");
     }
 
@@ -284,9 +284,9 @@ mod tests {
     fn stranger_gets_one_line_a_minute_and_the_same_code() {
         let mut book = Book::default();
         let first = knock(&mut book, "a", 1, 0);
-        assert_eq!(knock(&mut book, "a", 2, LINE_EVERY_MS - 1), Heard::Silence);
+        assert_eq!(knock(&mut book, "a", 2, LINE_EVERY_MS - 1), PairingReply::Silence);
         assert_eq!(knock(&mut book, "a", 2, LINE_EVERY_MS), first, "as long as it is good");
-        let Heard::Code(second, _) = knock(&mut book, "a", 2, GOOD_MS + 1) else { panic!() };
+        let PairingReply::Code(second, _) = knock(&mut book, "a", 2, GOOD_MS + 1) else { panic!() };
         assert_eq!(Some(second), code(2));
     }
 
@@ -295,20 +295,20 @@ mod tests {
         let mut book = Book::default();
         book.lock(ON, "a".into(), 1_000);
         assert_eq!(book.locked(999), [(ON, "a".to_owned(), 1_000)]);
-        assert_eq!(knock(&mut book, "a", 1, 999), Heard::Silence);
+        assert_eq!(knock(&mut book, "a", 1, 999), PairingReply::Silence);
         assert!(book.locked(1_000).is_empty());
-        assert!(matches!(knock(&mut book, "a", 1, LINE_EVERY_MS), Heard::Code(..)));
+        assert!(matches!(knock(&mut book, "a", 1, LINE_EVERY_MS), PairingReply::Code(..)));
     }
 
     #[test]
     fn invitation_is_good_once_for_its_bearer() {
         let mut book = Book::default();
         let (good, _) = book.invite(ON, Standing::Guest, 0, || code(9)).unwrap();
-        assert_eq!(book.knock(Channel::Http, "x", Some(good), 1, || None), Heard::Silence, "another channel");
-        assert_eq!(book.knock(ON, "x", Some(good), 1, || None), Heard::Known(Standing::Guest));
-        assert_eq!(book.knock(ON, "y", Some(good), 1, || None), Heard::Silence, "single use");
+        assert_eq!(book.knock(Channel::Http, "x", Some(good), 1, || None), PairingReply::Silence, "another channel");
+        assert_eq!(book.knock(ON, "x", Some(good), 1, || None), PairingReply::Known(Standing::Guest));
+        assert_eq!(book.knock(ON, "y", Some(good), 1, || None), PairingReply::Silence, "single use");
         let (late, until) = book.invite(ON, Standing::Guest, 0, || code(9)).unwrap();
-        assert_eq!(book.knock(ON, "z", Some(late), until, || None), Heard::Silence);
+        assert_eq!(book.knock(ON, "z", Some(late), until, || None), PairingReply::Silence);
     }
 
     #[test]
@@ -316,16 +316,16 @@ mod tests {
         let mut book = Book::default();
         let (good, _) = book.invite(ON, Standing::Owner, 0, || code(9)).unwrap();
         for n in 1..MAX_TRIES {
-            assert_eq!(book.knock(ON, "x", code(100 + n), 1, || None), Heard::Silence);
+            assert_eq!(book.knock(ON, "x", code(100 + n), 1, || None), PairingReply::Silence);
         }
         assert_eq!(book.invitations(1).len(), 1);
-        assert_eq!(book.knock(ON, "x", code(200), 1, || None), Heard::Silence);
-        assert_eq!(book.knock(ON, "x", Some(good), 2, || None), Heard::Silence, "he is locked out");
-        assert_eq!(book.knock(ON, "y", Some(good), 2, || None), Heard::Silence, "and for others it is void");
+        assert_eq!(book.knock(ON, "x", code(200), 1, || None), PairingReply::Silence);
+        assert_eq!(book.knock(ON, "x", Some(good), 2, || None), PairingReply::Silence, "he is locked out");
+        assert_eq!(book.knock(ON, "y", Some(good), 2, || None), PairingReply::Silence, "and for others it is void");
         let (next, _) = book.invite(ON, Standing::Guest, 3, || code(10)).unwrap();
-        assert_eq!(book.knock(ON, "x", Some(next), LOCKED_MS, || None), Heard::Silence);
+        assert_eq!(book.knock(ON, "x", Some(next), LOCKED_MS, || None), PairingReply::Silence);
         let (next, _) = book.invite(ON, Standing::Guest, LOCKED_MS + 1, || code(11)).unwrap();
-        assert_eq!(book.knock(ON, "x", Some(next), LOCKED_MS + 1, || None), Heard::Known(Standing::Guest));
+        assert_eq!(book.knock(ON, "x", Some(next), LOCKED_MS + 1, || None), PairingReply::Known(Standing::Guest));
     }
 
     #[test]
@@ -334,24 +334,24 @@ mod tests {
         let (good, _) = book.invite(ON, Standing::Owner, 0, || code(9)).unwrap();
         let guess = |book: &mut Book, n: u32| book.knock(ON, &format!("x{n}"), code(100 + n), u64::from(n), || None);
         for n in 1..MAX_WRONG {
-            assert_eq!(guess(&mut book, n), Heard::Silence);
+            assert_eq!(guess(&mut book, n), PairingReply::Silence);
         }
         assert_eq!(book.invitations(MAX_WRONG.into()).len(), 1);
         for n in MAX_WRONG..1_000 {
-            assert_eq!(guess(&mut book, n), Heard::Silence);
+            assert_eq!(guess(&mut book, n), PairingReply::Silence);
         }
-        assert_eq!(book.knock(ON, "y", Some(good), 1_000, || None), Heard::Silence, "it is void");
+        assert_eq!(book.knock(ON, "y", Some(good), 1_000, || None), PairingReply::Silence, "it is void");
         // The owner makes another, and anyone who comes by another way is received.
         let (good, _) = book.invite(ON, Standing::Owner, 1_000, || code(10)).unwrap();
-        assert_eq!(book.knock(ON, "y", Some(good), 1_001, || None), Heard::Known(Standing::Owner));
+        assert_eq!(book.knock(ON, "y", Some(good), 1_001, || None), PairingReply::Known(Standing::Owner));
         let there = book.knock(Channel::Cli, "uid:7", None, 1_001, || code(11));
-        assert!(matches!(there, Heard::Code(..)), "{there:?}");
+        assert!(matches!(there, PairingReply::Code(..)), "{there:?}");
     }
 
     #[test]
     fn five_wrong_codes_of_the_owner_void_what_waits() {
         let mut book = Book::default();
-        let Heard::Code(good, _) = knock(&mut book, "a", 1, 0) else { panic!() };
+        let PairingReply::Code(good, _) = knock(&mut book, "a", 1, 0) else { panic!() };
         for _ in 1..MAX_TRIES {
             assert_eq!(book.approve(ON, code(500), 1), Err(Fault::Wrong));
         }
@@ -363,9 +363,9 @@ mod tests {
     fn everything_in_the_book_is_bounded() {
         let mut book = Book::default();
         for n in 0..MAX_STRANGERS {
-            assert!(matches!(knock(&mut book, &n.to_string(), u32::try_from(n).unwrap(), 0), Heard::Code(..)));
+            assert!(matches!(knock(&mut book, &n.to_string(), u32::try_from(n).unwrap(), 0), PairingReply::Code(..)));
         }
-        assert_eq!(knock(&mut book, "one more", 99, 0), Heard::Silence);
+        assert_eq!(knock(&mut book, "one more", 99, 0), PairingReply::Silence);
         for n in 0..2 * MAX_REMEMBERED {
             knock(&mut book, &format!("s{n}"), 5, 0);
         }
@@ -407,7 +407,7 @@ mod tests {
                         given += u32::from(book.waiting(now).len() > before);
                     }
                     Step::Show(who, number) => {
-                        known += u32::from(matches!(book.knock(ON, &who.to_string(), code(number), now, || None), Heard::Known(_)));
+                        known += u32::from(matches!(book.knock(ON, &who.to_string(), code(number), now, || None), PairingReply::Known(_)));
                     }
                     Step::Approve(number) => known += u32::from(book.approve(ON, code(number), now).is_ok()),
                     Step::Invite(number) => given += u32::from(book.invite(ON, Standing::Guest, now, || code(number)).is_ok()),

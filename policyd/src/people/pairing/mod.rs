@@ -19,7 +19,7 @@ use rusqlite::{Connection, params};
 
 use crate::guard::shown;
 use crate::people::Principals;
-use crate::people::pairing::book::{Fault, Heard};
+use crate::people::pairing::book::{Fault, PairingReply};
 use crate::people::pairing::code::Code;
 use crate::random::random;
 use crate::store::{StoreError, not_durable, signed, unsigned};
@@ -146,16 +146,16 @@ impl Principals {
         let now = self.base.clock.monotonic_ms();
         let shown = Code::parse(&ask.code);
         let heard = self.book.borrow_mut().knock(ask.channel, &ask.sender, shown, now, draw);
-        if shown.is_some() && heard == Heard::Silence {
+        if shown.is_some() && heard == PairingReply::Silence {
             self.keep_lock(ask.channel, &ask.sender, now).await?;
         }
         match heard {
-            Heard::Silence => Ok(Paired::Silence),
-            Heard::Code(code, until) => {
+            PairingReply::Silence => Ok(Paired::Silence),
+            PairingReply::Code(code, until) => {
                 let seconds = u32::try_from(until.saturating_sub(now) / 1_000).unwrap_or(0);
                 Ok(Paired::Code(StrangersCode { code: code.show(), seconds }))
             }
-            Heard::Known(standing) => {
+            PairingReply::Known(standing) => {
                 self.know(&principal.name, standing, "by invitation").await?;
                 Ok(Paired::Known)
             }

@@ -1,6 +1,6 @@
 //! A proposal as it is kept: what it is, how it was weighed, and what came of it. One document a proposal.
 
-use metnos_policy::vaglio::sieve::{Proposal, Sifted, Way};
+use metnos_policy::vaglio::sieve::{Disposition, Proposal, Sifted};
 use metnos_policy::vaglio::weigh::Answer;
 use metnos_proto::doc::vaglio::{self as doc, ProposalState, ProposalVerdict, ProposedRaise, WeighedEnd};
 use metnos_proto::ids::Blake3;
@@ -16,13 +16,13 @@ pub const KEPT_MS: u64 = 90 * DAY_MS;
 
 /// One proposal.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
+pub struct ProposalRecord {
     /// Its name.
     pub id: String,
     /// What it proposes.
     pub proposal: Proposal,
     /// Where it went.
-    pub way: Way,
+    pub way: Disposition,
     /// The answer, if any; silence is one.
     pub answer: Option<Answer>,
     /// How well it fitted each end, by slug; what answers teach.
@@ -39,7 +39,7 @@ pub struct Kept {
     pub told_ms: u64,
 }
 
-impl Kept {
+impl ProposalRecord {
     /// What two proposals in the same words have in common.
     #[must_use]
     pub fn digest_of(proposal: &Proposal) -> Blake3 {
@@ -50,7 +50,7 @@ impl Kept {
     /// Whether the owner was, or will be, told of it.
     #[must_use]
     pub const fn is_heard(&self) -> bool {
-        matches!(self.way, Way::Digest | Way::Now)
+        matches!(self.way, Disposition::Digest | Disposition::Now)
     }
 
     /// Whether it waits for an answer.
@@ -66,10 +66,10 @@ impl Kept {
             (Some(Answer::Accepted), _) => ProposalState::Accepted,
             (Some(Answer::Refused), _) => ProposalState::Refused,
             (Some(Answer::Silent), _) => ProposalState::Silent,
-            (None, Way::Blocked) => ProposalState::Blocked,
-            (None, Way::Unasked) => ProposalState::Unasked,
-            (None, Way::Digest | Way::Now) if now_ms < self.due_ms => ProposalState::Later,
-            (None, Way::Digest | Way::Now) => ProposalState::Waiting,
+            (None, Disposition::Blocked) => ProposalState::Blocked,
+            (None, Disposition::Unasked) => ProposalState::Unasked,
+            (None, Disposition::Digest | Disposition::Now) if now_ms < self.due_ms => ProposalState::Later,
+            (None, Disposition::Digest | Disposition::Now) => ProposalState::Waiting,
         }
     }
 
@@ -144,7 +144,7 @@ impl Kept {
                 urgency: stored.urgency,
                 confidence: stored.confidence,
             },
-            way: Way::parse(stored.way.name())?,
+            way: Disposition::parse(stored.way.name())?,
             answer: stored.answer.map(answer),
             fits: stored.weighed.ends.iter().map(|end| (end.slug.clone(), end.fit)).collect(),
             weighed: stored.weighed,
@@ -179,12 +179,12 @@ struct Stored {
     weighed: doc::Weighed,
 }
 
-const fn way(way: Way) -> doc::ProposalWay {
+const fn way(way: Disposition) -> doc::ProposalWay {
     match way {
-        Way::Blocked => doc::ProposalWay::Blocked,
-        Way::Unasked => doc::ProposalWay::Unasked,
-        Way::Digest => doc::ProposalWay::Digest,
-        Way::Now => doc::ProposalWay::Now,
+        Disposition::Blocked => doc::ProposalWay::Blocked,
+        Disposition::Unasked => doc::ProposalWay::Unasked,
+        Disposition::Digest => doc::ProposalWay::Digest,
+        Disposition::Now => doc::ProposalWay::Now,
     }
 }
 
@@ -244,19 +244,19 @@ mod tests {
 
     #[test]
     fn stored_proposal_is_written_byte_for_byte_as_it_was_read() {
-        let kept = Kept::parse(STORED).unwrap();
+        let kept = ProposalRecord::parse(STORED).unwrap();
         assert_eq!(kept.stored().unwrap(), STORED);
         assert_eq!(kept.fits, [("order".to_owned(), 0.5)]);
         let answered = STORED.replace(r#""answer":null"#, r#""answer":"silent""#);
-        assert_eq!(Kept::parse(&answered).unwrap().answer, Some(Answer::Silent));
+        assert_eq!(ProposalRecord::parse(&answered).unwrap().answer, Some(Answer::Silent));
     }
 
     #[test]
     fn stored_proposal_without_notice_time_was_not_announced() {
         let older = STORED.replace(r#""told_ms":0,"#, "");
-        assert_eq!(Kept::parse(&older).unwrap().told_ms, 0);
+        assert_eq!(ProposalRecord::parse(&older).unwrap().told_ms, 0);
         for needed in [r#""way":"digest","#, r#""urgency":0.6,"#, r#""id":"p1","#] {
-            assert!(Kept::parse(&STORED.replace(needed, "")).is_none(), "{needed}");
+            assert!(ProposalRecord::parse(&STORED.replace(needed, "")).is_none(), "{needed}");
         }
     }
 }
