@@ -1,7 +1,7 @@
 //! The small words of English and Italian that decide whether a request asks for something to be done, now, and with what: which way a
 //! preposition points, what is only politeness, what begins a schedule. It knows languages, never executors.
 
-use crate::words::lexicon::{self, Mark};
+use crate::words::lexicon::Mark;
 use crate::words::token::{Kind, Token};
 
 /// Which way a preposition points.
@@ -338,16 +338,11 @@ pub fn is_limit(mark: &Mark) -> bool {
     matches!(mark, Mark::Stem(stem) if matches!(stem.as_str(), "limit" | "top" | "max"))
 }
 
-/// Whether a word points back at something that was said, so that it names nothing itself.
-#[must_use]
-pub fn points_back(word: &str) -> bool {
-    lexicon::points_at_something(word)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::words::lexicon;
     use crate::words::token::tokens;
 
     #[test]
