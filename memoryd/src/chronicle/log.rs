@@ -263,7 +263,7 @@ impl Log {
     }
 
     /// Puts bytes in the place of as many others inside a line, and makes that durable. The only change that is ever
-    /// made to what was appended: see [`super::redact`], which says when it is due.
+    /// made to what was appended: see [`super::store::redact`], which says when it is due.
     ///
     /// # Errors
     /// When the file cannot be opened or written; then it is due again at the next start.

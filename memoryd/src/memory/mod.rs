@@ -1,4 +1,4 @@
-//! All of memory in the words of the edges. [`Memory`] only sequences its parts: the [`journal`] that is written first, and
+//! All of memory in the words of the edges. [`Memory`] only sequences its parts: the `journal` that is written first, and
 //! what is derived from it. It knows no socket.
 //!
 //! Who has something recorded gets its number at once, but may be answered only after [`Memory::flush`]: the loop holds the
