@@ -87,7 +87,7 @@ fn calm(set: &Instance, before: Option<&[usize; 4]>) -> [usize; 4] {
         std::thread::sleep(Duration::from_secs(1));
         let held = held(set);
         let enough = before.is_none_or(|before| held.iter().zip(before).all(|(now, before)| now <= before));
-        // What waits for calls is released when nobody has called for a while.
+        // sandboxd ends its waiting processes after a time without a call.
         if (enough && began.elapsed() >= Duration::from_secs(25)) || began.elapsed() >= GONE_WITHIN {
             return held;
         }

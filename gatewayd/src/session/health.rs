@@ -48,7 +48,7 @@ pub(super) struct Health {
     models: RefCell<Models>,
     /// Where the door listens, or why it does not.
     http: RefCell<String>,
-    /// How the bot does, in a line; empty when there is none.
+    /// The state of the bot in one line; empty without a bot.
     telegram: RefCell<String>,
 }
 

@@ -199,7 +199,7 @@ impl Relay {
                 metnos_proto::edges::door_planner::Note::Call(call) => TurnNote::Call(call),
                 metnos_proto::edges::door_planner::Note::Progress(progress) => TurnNote::Progress(progress),
                 metnos_proto::edges::door_planner::Note::TurnDone(done) => {
-                    // What comes after an end that is none is sent like the rest.
+                    // A suspension that notes follow does not end the turn: it is sent like any note.
                     if at + 1 == last || done.end != TurnEnd::Suspended {
                         return Some(done);
                     }

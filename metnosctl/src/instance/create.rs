@@ -12,7 +12,7 @@ use crate::error::CtlError;
 use crate::instance::seeds;
 use crate::instance::{CONFIG, Content, Instance, NEW, WORKSPACE};
 
-/// Creates the instance when there is none; whether there was none.
+/// Creates the instance if it does not exist yet; `true` if it was created.
 ///
 /// # Errors
 /// When the directory holds other things, or cannot be written.
@@ -40,7 +40,7 @@ pub fn create(instance: &Instance) -> Result<bool, CtlError> {
     created.map_err(failed)
 }
 
-/// Makes the folder of an instance where there is none.
+/// Makes the folder of an instance if it does not exist yet.
 pub(crate) fn folder(directory: &Path) -> io::Result<()> {
     // What lies above it is made as everywhere; the instance itself is nobody else's to read.
     if let Some(above) = directory.parent() {

@@ -78,7 +78,7 @@ words! {
         pub models: String,
         /// Where it listens, as `127.0.0.1:42618`; else why it does not.
         pub http: String,
-        /// How the bot does, in a line; empty when there is none.
+        /// The state of the bot in one line; empty without a bot.
         pub telegram: String,
     }
 }

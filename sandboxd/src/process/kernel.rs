@@ -223,7 +223,7 @@ impl Kernel {
         format!("limits: rlimits, a clock on the process; {groups}")
     }
 
-    /// What is to be covered, as it was found; looked for now when it was not.
+    /// The paths to cover: those of an earlier search, or else of a search made now.
     async fn covered(&self, plan: &Plan, found: Option<&[Cover]>) -> Result<Vec<Cover>, String> {
         match found {
             Some(found) => Ok(found.to_vec()),

@@ -9,7 +9,7 @@ pub(in crate::telegram) fn read<T: DeserializeOwned + Default>(value: Value) -> 
     if value.is_object() { serde_json::from_value(value).unwrap_or_default() } else { T::default() }
 }
 
-/// An answer, or why there is none.
+/// The answer to a method: its result, or its error.
 #[derive(Deserialize)]
 pub(in crate::telegram) struct Answer {
     pub ok: bool,
