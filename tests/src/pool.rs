@@ -18,7 +18,7 @@ pub fn put(set: &Instance, version: &str) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../executors/clock_now");
     for file in FILES {
         let text = std::fs::read_to_string(from.join(file)).expect("an executor of the release");
-        let text = text.replace("clock_now", "clock_then").replace("\"3.0.0\"", &format!("\"{version}\""));
+        let text = text.replace("clock_now", "clock_then").replace("\"4.0.0\"", &format!("\"{version}\""));
         std::fs::write(folder.join(file), text).expect("a file in the pool");
     }
     let base = set.workspace("executors/clock_then");

@@ -151,7 +151,7 @@ fn staged_executor_is_tried_without_grants_and_replaces_nothing() {
             .manifest
             .replace("\"fs_read\"", &format!("\"{name}\""))
             .replace("executor.fs_read", &format!("executor.{name}"))
-            .replace("\"2.1.0\"", &format!("\"{version}\"")),
+            .replace("\"3.0.0\"", &format!("\"{version}\"")),
         ..texts.clone()
     };
     assert!(
@@ -288,11 +288,11 @@ fn an_installed_executor_is_whole_on_the_disk_and_verifies_at_once() {
     registry.for_run(&id, &digests).unwrap();
     let mut fresh = pool.trusting();
     assert!(fresh.inspect(&id).unwrap().entry.signed);
-    assert_eq!(std::fs::read_to_string(pool.path().join("text_stats/CURRENT")).unwrap(), "1.0.0\n");
-    std::fs::write(pool.path().join("text_stats/CURRENT"), "2.0.0\n").unwrap();
+    assert_eq!(std::fs::read_to_string(pool.path().join("text_stats/CURRENT")).unwrap(), "2.0.0\n");
+    std::fs::write(pool.path().join("text_stats/CURRENT"), "3.0.0\n").unwrap();
     fresh.install(&id, &digests, &signature).unwrap();
     let current = std::fs::read_to_string(pool.path().join("text_stats/CURRENT")).unwrap();
-    assert_eq!(current, "2.0.0\n", "it never goes back");
+    assert_eq!(current, "3.0.0\n", "it never goes back");
 }
 
 #[test]
