@@ -28,19 +28,7 @@ fn shipped() -> Vec<Candidate> {
     let of = |place: &std::path::PathBuf| {
         let manifest = Manifest::parse(&read(place, "manifest.toml")).unwrap();
         let schema = Schema::parse(&read(place, "schema.json")).unwrap();
-        Candidate {
-            name: manifest.executor.name.clone(),
-            version: manifest.executor.version.clone(),
-            summary: manifest.executor.summary.clone(),
-            examples: manifest.executor.examples.clone(),
-            class: manifest.effects.class.name().to_owned(),
-            input: schema.input_document(),
-            output: schema.output_document(),
-            roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
-            offered: manifest.contract.offered,
-            contract: String::new(),
-            answer: manifest.answer.clone(),
-        }
+        Candidate::of(&manifest, &schema)
     };
     names.iter().map(of).filter(|one| one.offered).collect()
 }
@@ -51,7 +39,11 @@ fn many() -> Vec<Candidate> {
     let further = (own.len()..EXECUTORS).map(|n| {
         let mut one = own[n % own.len()].clone();
         one.name = format!("{}_{n}", one.name);
-        one.examples.iter_mut().for_each(|example| *example = format!("zorp{n} {example}"));
+        one.examples =
+            one.examples.into_iter().map(|own| own.clone().with_words(format!("zorp{n} {}", own.say()))).collect();
+        for line in one.patterns.iter_mut().flat_map(|table| &mut table.say) {
+            *line = format!("zorp{n} {line}");
+        }
         one
     });
     own.iter().cloned().chain(further).map(Candidate::with_digest).collect()

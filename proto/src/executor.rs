@@ -13,6 +13,7 @@ use crate::msg::common::{ExecutorDigests, ExecutorId, Integrity};
 pub mod answer;
 pub mod capability;
 pub mod commands;
+pub mod example;
 pub mod file;
 pub mod forbidden;
 pub mod grant;
@@ -20,6 +21,7 @@ pub mod guests;
 pub mod lint;
 pub mod names;
 pub mod outside;
+pub mod pattern;
 mod quotas;
 pub mod schema;
 pub mod secret_names;
@@ -29,17 +31,19 @@ pub mod thinking;
 mod tests;
 
 pub use capability::Capability;
+pub use example::Example;
 pub use file::FileTransfer;
 pub use forbidden::{Forbidden, Places};
 pub use grant::{NetGrant, PathGrant, is_host_name};
 pub use lint::{LintFinding, lint};
 pub use names::{Class, Role};
+pub use pattern::PatternTable;
 pub use quotas::{Quotas, SYNTH};
 pub use schema::{Schema, SchemaError};
 pub use thinking::Thinking;
 
 /// The longest manifest accepted, in bytes.
-pub const MAX_MANIFEST_BYTES: usize = 16 << 10;
+pub const MAX_MANIFEST_BYTES: usize = 64 << 10;
 /// The longest code accepted, in bytes.
 pub const MAX_CODE_BYTES: usize = 256 << 10;
 /// The longest schema accepted, in bytes.
@@ -50,10 +54,6 @@ pub const MAX_BIRTH_BYTES: usize = 64 << 10;
 pub const MAX_NAME: usize = 48;
 /// The longest summary, in characters.
 pub const MAX_SUMMARY: usize = 200;
-/// The most examples.
-pub const MAX_EXAMPLES: usize = 32;
-/// The longest example, in characters.
-pub const MAX_EXAMPLE: usize = 200;
 /// The most error classes, and the longest name of one.
 pub const MAX_ERROR_CLASSES: usize = 16;
 /// The most capabilities, and the most entries of each.
@@ -126,6 +126,9 @@ pub struct Manifest {
     /// How its results are shown to people. Missing means by the schema.
     #[serde(default, skip_serializing_if = "answer::Answer::is_empty")]
     pub answer: answer::Answer,
+    /// The forms of the requests it serves. Missing means that no words alone become a call of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<PatternTable>,
     /// How it is recorded.
     pub audit: Audit,
 }
@@ -145,7 +148,7 @@ pub struct Identity {
     /// What it does, in a line.
     pub summary: String,
     /// Requests it serves, in English and Italian.
-    pub examples: Vec<String>,
+    pub examples: Vec<Example>,
 }
 
 /// `[contract]`.
@@ -169,6 +172,9 @@ pub struct Contract {
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub offered: bool,
 }
+
+/// The argument for policyd's own copy of what an executor replaces, where it says how it is undone: nobody else sets it.
+pub const KEEP: &str = "keep";
 
 const fn yes() -> bool {
     true
@@ -309,6 +315,7 @@ impl Manifest {
         self.mind.as_ref().map_or(Ok(()), Thinking::validate)?;
         self.file.map_or(Ok(()), |file| file.validate(self))?;
         self.answer.validate()?;
+        pattern::validate(&self.patterns, self.effects.class)?;
         if self.args.len() > MAX_POINTERS || self.output.vouched.len() > MAX_POINTERS {
             let found = self.args.len().max(self.output.vouched.len());
             return Err(ManifestError::field("args, output.V", found, format!("at most {MAX_POINTERS} pointers")));
@@ -355,19 +362,11 @@ impl Manifest {
         is_line(&it.summary, MAX_SUMMARY).then_some(()).ok_or_else(|| {
             ManifestError::field("executor.summary", &it.summary, format!("one line of 1 to {MAX_SUMMARY} characters"))
         })?;
-        if it.examples.is_empty() || it.examples.len() > MAX_EXAMPLES {
-            return Err(ManifestError::field(
-                "executor.examples",
-                it.examples.len(),
-                format!("1 to {MAX_EXAMPLES} entries"),
-            ));
+        if it.examples.is_empty() || it.examples.len() > example::MAX_EXAMPLES {
+            let expected = format!("1 to {} entries", example::MAX_EXAMPLES);
+            return Err(ManifestError::field("executor.examples", it.examples.len(), expected));
         }
-        match it.examples.iter().find(|example| !is_line(example, MAX_EXAMPLE)) {
-            Some(bad) => {
-                Err(ManifestError::field("executor.examples", bad, format!("lines of 1 to {MAX_EXAMPLE} characters")))
-            }
-            None => Ok(()),
-        }
+        it.examples.iter().enumerate().try_for_each(|(at, example)| example.validate(at))
     }
 
     fn validate_contract(&self) -> Result<(), ManifestError> {

@@ -222,20 +222,7 @@ fn fits(wanted: &[(String, Map<String, Value>)], calls: &[(&str, &Value)]) -> bo
 fn candidate(manifest: &[u8], schema: &[u8]) -> Result<Candidate, String> {
     let manifest = Manifest::parse(manifest).map_err(|error| error.to_string())?;
     let schema = Schema::parse(schema).map_err(|error| error.to_string())?;
-    let candidate = Candidate {
-        name: manifest.executor.name.clone(),
-        version: manifest.executor.version.clone(),
-        summary: manifest.executor.summary.clone(),
-        examples: manifest.executor.examples.clone(),
-        class: manifest.effects.class.name().to_owned(),
-        input: schema.input_document(),
-        output: schema.output_document(),
-        roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
-        offered: manifest.contract.offered,
-        contract: String::new(),
-        answer: manifest.answer.clone(),
-    };
-    Ok(candidate.with_digest())
+    Ok(Candidate::of(&manifest, &schema).with_digest())
 }
 
 /// The executors of this release that planners are offered.

@@ -46,13 +46,16 @@ struct ToolSet {
 impl ToolSet {
     fn of(tools: &[Tool]) -> Self {
         let told: Vec<String> = tools.iter().map(|tool| arguments(&tool.schema)).collect();
+        let said: Vec<Vec<&str>> =
+            tools.iter().map(|tool| tool.examples.iter().map(String::as_str).collect()).collect();
         let fields: Vec<Fields<'_>> = tools
             .iter()
             .zip(&told)
-            .map(|(tool, arguments)| Fields {
+            .zip(&said)
+            .map(|((tool, arguments), examples)| Fields {
                 name: &tool.name,
                 summary: &tool.description,
-                examples: &tool.examples,
+                examples,
                 arguments,
             })
             .collect();

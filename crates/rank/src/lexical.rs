@@ -45,7 +45,7 @@ pub struct Fields<'a> {
     /// What it does.
     pub summary: &'a str,
     /// Requests it serves.
-    pub examples: &'a [String],
+    pub examples: &'a [&'a str],
     /// Names, descriptions and choices of its arguments.
     pub arguments: &'a str,
 }

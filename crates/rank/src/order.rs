@@ -89,15 +89,12 @@ impl RankedContracts {
     #[must_use]
     pub fn of(candidates: Vec<Candidate>) -> Self {
         let arguments: Vec<String> = candidates.iter().map(|candidate| arguments(&candidate.input)).collect();
+        let examples: Vec<Vec<&str>> = candidates.iter().map(|one| one.requests().collect()).collect();
         let fields: Vec<Fields<'_>> = candidates
             .iter()
             .zip(&arguments)
-            .map(|(one, arguments)| Fields {
-                name: &one.name,
-                summary: &one.summary,
-                examples: &one.examples,
-                arguments,
-            })
+            .zip(&examples)
+            .map(|((one, arguments), examples)| Fields { name: &one.name, summary: &one.summary, examples, arguments })
             .collect();
         let catalogue = Catalogue::of(&fields);
         Self { catalogue, candidates }
@@ -180,6 +177,7 @@ mod tests {
     use super::super::history::Past;
     use super::super::lexical::spaced;
     use super::*;
+    use metnos_proto::executor::Example;
     use proptest::prelude::*;
 
     fn candidate(name: &str, summary: &str, examples: &[&str]) -> Candidate {
@@ -187,7 +185,8 @@ mod tests {
             name: name.to_owned(),
             version: "1.0.0".to_owned(),
             summary: summary.to_owned(),
-            examples: examples.iter().map(|text| (*text).to_owned()).collect(),
+            examples: examples.iter().map(|text| Example::plain(*text)).collect(),
+            patterns: Vec::new(),
             class: "read".to_owned(),
             input: serde_json::json!({}),
             output: serde_json::json!({}),

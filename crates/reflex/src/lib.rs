@@ -384,11 +384,12 @@ impl Reflex<'_> {
     /// Where the one file lies that is called by this bare name; none where the name itself is a place, or several have it.
     fn place_of(&self, typed: &str) -> Option<&str> {
         let named = &self.envelope.named;
-        if typed.contains('/') || named.iter().any(|path| path == typed) {
+        if typed.contains('/') || named.iter().any(|one| one.path == typed) {
             return None;
         }
-        let mut fitting = named.iter().filter(|path| path.rsplit('/').next() == Some(typed));
-        fitting.next().filter(|_| fitting.next().is_none()).map(String::as_str)
+        let paths = named.iter().filter(|one| !one.folder).map(|one| one.path.as_str());
+        let mut fitting = paths.filter(|path| path.rsplit('/').next() == Some(typed));
+        fitting.next().filter(|_| fitting.next().is_none())
     }
 
     fn not_understood(&self, doubt: Doubt, tokens: &[Token<'_>]) -> String {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use metnos_proto::envelope::Home;
+use metnos_proto::envelope::{Home, Named};
 
 use crate::testing::{envelope as envelope_of, shipped};
 use crate::*;
@@ -16,7 +16,7 @@ fn lists_are_added_to_and_read_by_their_names_and_nothing_else_is_done() {
         let lang = if row["lang"] == "it" { Lang::It } else { Lang::En };
         let mut envelope = envelope_of(shipped(), lang);
         envelope.named =
-            row["named"].as_array().unwrap().iter().map(|path| path.as_str().unwrap().to_owned()).collect();
+            row["named"].as_array().unwrap().iter().map(|path| Named::file(path.as_str().unwrap())).collect();
         envelope.home.lists = "notes".into();
         let wanted = match (&row["path"], &row["content"]) {
             (Value::Null, _) => None,

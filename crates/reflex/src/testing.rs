@@ -26,21 +26,7 @@ pub fn candidates() -> Vec<Candidate> {
 
 fn candidate(manifest: &[u8], schema: &str) -> Candidate {
     let manifest = Manifest::parse(manifest).unwrap();
-    // As policyd hands it on: a document for each, which points at its definition.
-    let schema = Schema::parse(schema.as_bytes()).unwrap();
-    Candidate {
-        name: manifest.executor.name.clone(),
-        version: manifest.executor.version.clone(),
-        summary: manifest.executor.summary.clone(),
-        examples: manifest.executor.examples.clone(),
-        class: manifest.effects.class.name().to_owned(),
-        input: schema.input_document(),
-        output: schema.output_document(),
-        roles: manifest.args.iter().map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
-        offered: manifest.contract.offered,
-        contract: String::new(),
-        answer: manifest.answer.clone(),
-    }
+    Candidate::of(&manifest, &Schema::parse(schema.as_bytes()).unwrap())
 }
 
 /// An envelope with these candidates and nothing else.

@@ -200,7 +200,7 @@ fn request_for_later_is_not_done_now_and_says_so() {
 fn bare_file_name_is_resolved_for_reads_but_never_for_writes() {
     let lies = |named: &[&str]| {
         let mut envelope = envelope_of(shipped(), Lang::En);
-        envelope.named = named.iter().map(|path| (*path).to_owned()).collect();
+        envelope.named = named.iter().map(|path| metnos_proto::envelope::Named::file(*path)).collect();
         envelope
     };
     let made = |words: &str, named: &[&str]| {
@@ -377,7 +377,7 @@ fn request_with_more_meanings_than_the_limit_is_too_long() {
 fn candidates_beyond_the_limit_are_ignored() {
     let reader = candidates().remove(0);
     let mut others: Vec<Candidate> = (0..MAX_CANDIDATES - 1)
-        .map(|n| Candidate { name: format!("x{n}"), examples: vec![format!("zzz{n}")], ..reader.clone() })
+        .map(|n| Candidate { name: format!("x{n}"), examples: vec![format!("zzz{n}").into()], ..reader.clone() })
         .collect();
     others.push(reader);
     let last = envelope_of(others.clone(), Lang::En);
@@ -393,7 +393,8 @@ fn candidates_beyond_the_limit_are_ignored() {
 fn examples_and_arguments_beyond_the_limit_are_ignored() {
     let mut candidate = candidates().remove(0);
     let examples = |before: usize| {
-        (0..before).map(|n| format!("zzz{n} a.md")).chain(["recite notes/a.md".to_owned()]).collect::<Vec<_>>()
+        let unlike = (0..before).map(|n| format!("zzz{n} a.md").into());
+        unlike.chain(["recite notes/a.md".into()]).collect::<Vec<_>>()
     };
     for (before, is_known) in [(matching::ability::MAX_EXAMPLES - 1, true), (matching::ability::MAX_EXAMPLES, false)] {
         candidate.examples = examples(before);
@@ -418,7 +419,7 @@ fn help_shows_as_many_examples_as_the_limit_and_none_that_is_too_long() {
     let Reply::Say(help) = plan("help", &envelope_of(vec![short; MAX_HELP], Lang::En)) else { panic!() };
     assert_eq!(help.lines().filter(|line| line.starts_with("  ")).count(), MAX_HELP);
     let example = |chars: usize| "è".repeat(chars);
-    let long = Candidate { examples: vec![example(MAX_EXAMPLE + 1), example(MAX_EXAMPLE)], ..reader };
+    let long = Candidate { examples: vec![example(MAX_EXAMPLE + 1).into(), example(MAX_EXAMPLE).into()], ..reader };
     let Reply::Say(help) = plan("help", &envelope_of(vec![long], Lang::En)) else { panic!() };
     assert!(help.contains(&format!("  {}\n", example(MAX_EXAMPLE))) && !help.contains(&example(MAX_EXAMPLE + 1)));
 }

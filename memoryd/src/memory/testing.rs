@@ -4,6 +4,7 @@
 use metnos_proto::edge::ServeError;
 use metnos_proto::edges::planner_memoryd;
 use metnos_proto::envelope::{Candidate, Envelope};
+use metnos_proto::executor::Example;
 use metnos_proto::ids::{Blake3, CallId, SessionId, TraceId, TurnId};
 use metnos_proto::msg::common::{
     CallRef, Channel, ExecutorDigests, ExecutorId, InputRef, Lang, Outcome, Resources, Standing,
@@ -142,7 +143,8 @@ pub fn candidate(name: &str, examples: &[&str]) -> Candidate {
         name: name.to_owned(),
         version: "1.0.0".to_owned(),
         summary: name.replace('_', " "),
-        examples: examples.iter().map(|text| (*text).to_owned()).collect(),
+        examples: examples.iter().map(|text| Example::plain(*text)).collect(),
+        patterns: Vec::new(),
         class: "read".to_owned(),
         input: serde_json::json!({ "type": "object", "properties": { "path": { "type": "string" } } }),
         output: serde_json::json!({ "type": "object" }),

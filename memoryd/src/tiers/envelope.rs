@@ -1,6 +1,6 @@
 //! The clean part of a turn's envelope: what a planner may read before anything else. Nothing of lower trust ever goes in.
 
-use metnos_proto::envelope::{Candidate, Done, Earlier, Envelope, File, Home, Known, Recalled, Recent};
+use metnos_proto::envelope::{Candidate, Done, Earlier, Envelope, File, Home, Known, Named, Recalled, Recent};
 use metnos_proto::msg::common::{Channel, Lang};
 
 /// How many executors a planner is shown (design: mind §3).
@@ -45,7 +45,7 @@ pub struct Parts<'a> {
     /// The mnests between them.
     pub mnests: Vec<Known>,
     /// Where the files lie that the words name.
-    pub named: Vec<String>,
+    pub named: Vec<Named>,
     /// What the household has answered of itself.
     pub home: Home,
 }

@@ -63,7 +63,7 @@ pub(super) fn show(screen: &mut Screen, shown: &ExecutorShown, now_ms: u64) -> R
     if let Value::Array(examples) = manifest("/executor/examples") {
         heading(screen, "serves requests such as")?;
         for example in &examples {
-            screen.line(&format!("  {}", scalar(example)))?;
+            screen.line(&format!("  {}", scalar(example.get("say").unwrap_or(example))))?;
         }
     }
     if let Some(digests) = &record.digests {

@@ -199,6 +199,7 @@ mod tests {
             version: "1.0.0".into(),
             summary: String::new(),
             examples: Vec::new(),
+            patterns: Vec::new(),
             class: "read".into(),
             input: json!({}),
             output: json!({}),

@@ -18,7 +18,7 @@ use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, GrowthLeft, MAX_EXE
 use serde_json::Value;
 
 use crate::clock::DAY_MS;
-use crate::decision::{ARCHIVED, Callable, KEEP, Named, QUARANTINED, REVOKED, STAGED, WAITING};
+use crate::decision::{ARCHIVED, Callable, Named, QUARANTINED, REVOKED, STAGED, WAITING};
 use crate::executors::contract::Input;
 use crate::executors::origins::{self, Origins};
 use crate::store::{Row, RowState};
@@ -93,41 +93,10 @@ impl Signed {
         None
     }
 
-    /// A definition of the schema as others may read it: with the definitions it refers to, if any.
-    fn shown_schema(&self, definition: &Value) -> Value {
-        let mut shown = definition.clone();
-        let refers = definition.to_string().contains("\"#/definitions/");
-        if let (true, Value::Object(map), Some(all)) = (refers, &mut shown, self.schema.document().get("definitions")) {
-            map.insert("definitions".to_owned(), all.clone());
-        }
-        shown
-    }
-
     /// Its public contract, as memoryd shows it to the planner.
     #[must_use]
     pub fn candidate(&self) -> Candidate {
-        let it = &self.manifest;
-        // Nobody but policyd sets it, so nobody else learns of it.
-        let own = |name: &str| it.contract.undo.is_some() && name == KEEP;
-        let mut input = self.shown_schema(self.schema.input());
-        if let Some(properties) = input.get_mut("properties").and_then(Value::as_object_mut) {
-            properties.retain(|name, _| !own(name));
-        }
-        let roles = it.args.iter().filter(|(pointer, _)| !pointer.strip_prefix('/').is_some_and(own));
-        let candidate = Candidate {
-            name: it.executor.name.clone(),
-            version: it.executor.version.clone(),
-            summary: it.executor.summary.clone(),
-            examples: it.executor.examples.clone(),
-            class: it.effects.class.name().to_owned(),
-            input,
-            output: self.shown_schema(self.schema.output()),
-            roles: roles.map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
-            offered: it.contract.offered,
-            contract: String::new(),
-            answer: it.answer.clone(),
-        };
-        candidate.with_digest()
+        Candidate::of(&self.manifest, &self.schema).with_digest()
     }
 }
 

@@ -4,7 +4,8 @@
 
 use serde_json::Value;
 
-use super::{Capability, Class, Manifest, Role, Schema};
+use super::pattern::{self, Part, SlotKind};
+use super::{Capability, Class, KEEP, Manifest, Role, Schema};
 
 /// The longest text that counts as an atom, in characters (design: policy §7).
 pub const MAX_ATOM: u64 = 64;
@@ -50,7 +51,76 @@ pub fn lint(manifest: &Manifest, schema: &Schema) -> Vec<LintFinding> {
     for (rule, what) in class_findings(manifest) {
         find(rule, what);
     }
+    for what in pattern_findings(manifest, schema) {
+        find("lint.pattern", what);
+    }
     findings
+}
+
+/// What the patterns promise to fill that the schema does not have, or has otherwise.
+fn pattern_findings(manifest: &Manifest, schema: &Schema) -> Vec<String> {
+    let mut findings = Vec::new();
+    let own = |pointer: &str| manifest.contract.undo.is_some() && pointer.strip_prefix('/') == Some(KEEP);
+    for table in &manifest.patterns {
+        for key in table.args.keys() {
+            let pointer = crate::json::child("", key);
+            if own(&pointer) || schema.part(schema.input(), &pointer).is_none() {
+                findings.push(format!("[[patterns]] gives `{key}`, which the input's schema does not have"));
+            }
+        }
+        for line in &table.say {
+            for (pointer, kind) in pattern::parse(line).iter().flat_map(|parts| slots(parts)) {
+                let part = schema.part(schema.input(), &pointer).filter(|_| !own(&pointer));
+                let why = match part {
+                    None => Some("which the input's schema does not have"),
+                    Some(part) => unfit(part, kind),
+                };
+                if let Some(why) = why {
+                    findings.push(format!("[[patterns]] fills `{pointer}` in \"{line}\", {why}"));
+                }
+            }
+        }
+    }
+    findings
+}
+
+fn slots(parts: &[Part]) -> Vec<(String, Option<SlotKind>)> {
+    let inner = |part: &Part| match part {
+        Part::Word(_) => Vec::new(),
+        Part::Slot(pointer, kind) => vec![(pointer.clone(), *kind)],
+        Part::Any(branches) | Part::Maybe(branches) => branches.iter().flat_map(|branch| slots(branch)).collect(),
+    };
+    parts.iter().flat_map(inner).collect()
+}
+
+/// Why a slot of this kind cannot fill an argument of this schema, if it cannot.
+fn unfit(part: &Value, kind: Option<SlotKind>) -> Option<&'static str> {
+    let is_number = is_type(part, "integer") || is_type(part, "number");
+    let is_text = is_type(part, "string") || part.get("enum").is_some_and(Value::is_array);
+    match kind {
+        None if is_number || is_text => None,
+        None => Some("which is neither a text nor a number: no slot fills it without a kind"),
+        Some(SlotKind::Number) => (!is_number).then_some("which is no number"),
+        Some(SlotKind::Choice) => part.get("enum").is_none().then_some("of which the schema does not list the values"),
+        Some(
+            SlotKind::File
+            | SlotKind::Folder
+            | SlotKind::Place
+            | SlotKind::New
+            | SlotKind::List
+            | SlotKind::Items
+            | SlotKind::Text
+            | SlotKind::Words
+            | SlotKind::Word
+            | SlotKind::Quoted
+            | SlotKind::Date
+            | SlotKind::Time
+            | SlotKind::Duration
+            | SlotKind::Url
+            | SlotKind::Address
+            | SlotKind::Zone,
+        ) => (!is_text).then_some("which is no text"),
+    }
 }
 
 /// What the class of effects promises and the rest of the manifest does not keep.

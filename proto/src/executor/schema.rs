@@ -84,6 +84,17 @@ impl Schema {
         self.standing_alone("Output")
     }
 
+    /// A definition as others may read it: with the definitions it refers to, if any.
+    #[must_use]
+    pub fn shown(&self, definition: &Value) -> Value {
+        let mut shown = definition.clone();
+        let refers = definition.to_string().contains("\"#/definitions/");
+        if let (true, Value::Object(map), Some(all)) = (refers, &mut shown, self.document.get("definitions")) {
+            map.insert("definitions".to_owned(), all.clone());
+        }
+        shown
+    }
+
     fn standing_alone(&self, name: &str) -> Value {
         json!({
             "$schema": DIALECT,

@@ -500,3 +500,160 @@ proptest! {
         prop_assert!(Manifest::parse(text.as_bytes()).is_err());
     }
 }
+
+fn with_examples(examples: &str) -> Result<Manifest, ManifestError> {
+    let plain = "examples = [\"read notes/journal.md\", \"leggi la lista della spesa\"]";
+    Manifest::parse(MANIFEST.replace(plain, &format!("examples = [{examples}]")).as_bytes())
+}
+
+fn with_patterns(patterns: &str) -> Result<Manifest, ManifestError> {
+    Manifest::parse(format!("{MANIFEST}{patterns}").as_bytes())
+}
+
+#[test]
+fn example_is_a_text_or_a_promise_of_arguments() {
+    let text = r#""read it", { say = "read the trip", args = { path = "notes/trip.md" }, files = ["notes/trip.md", "x/"] },
+        { say = "show it", args = { text = { "$ref" = "c1#/content" } }, from = { executor = "fs_read", args = { n = 1 } } }"#;
+    let manifest = with_examples(text).unwrap();
+    let [plain, promise, chain] = manifest.executor.examples.as_slice() else { panic!() };
+    assert_eq!((plain.say(), plain.args()), ("read it", None));
+    assert_eq!(promise.args().unwrap()["path"], "notes/trip.md");
+    assert_eq!(promise.files(), ["notes/trip.md", "x/"]);
+    assert_eq!((chain.from().unwrap().executor.as_str(), &chain.from().unwrap().args["n"]), ("fs_read", &1.into()));
+    let written = serde_json::to_value(&manifest.executor.examples).unwrap();
+    assert_eq!(written[0], "read it");
+    assert_eq!(serde_json::from_value::<Vec<Example>>(written).unwrap(), manifest.executor.examples);
+}
+
+#[test]
+fn unusable_example_is_refused_with_its_place() {
+    for (bad, named) in [
+        (r#"{ say = "x", arg = {} }"#, "unknown field `arg`"),
+        ("1", "a text, or a table with `say` and `args`"),
+        (r#"{ args = {} }"#, "missing field `say`"),
+        (r#"{ say = "x", files = ["a"] }"#, "`executor.examples[0].args` is `missing`"),
+        (r#"{ say = "x", args = {}, files = ["../a"] }"#, "`executor.examples[0].files` is `../a`"),
+        (r#"{ say = "x", args = {}, files = ["/a"] }"#, "`executor.examples[0].files` is `/a`"),
+        (r#"{ say = "x", args = {}, from = { executor = "A", args = {} } }"#, "`executor.examples[0].from` is `A`"),
+        (r#"{ say = "x", args = { when = 2026-01-01 } }"#, "`executor.examples[0].args`"),
+        (r#""y", """#, "`executor.examples[1]` is ``"),
+    ] {
+        let told = with_examples(bad).unwrap_err().to_string();
+        assert!(told.contains(named), "{bad}: {told}");
+    }
+}
+
+#[test]
+fn examples_are_accepted_up_to_each_limit() {
+    use super::example::{MAX_EXAMPLE, MAX_EXAMPLES, MAX_FILES};
+    let many = |count: usize| with_examples(&vec!["\"x\""; count].join(", "));
+    assert!(many(MAX_EXAMPLES).is_ok() && many(MAX_EXAMPLES + 1).is_err() && many(0).is_err());
+    let long = |count: usize| with_examples(&format!("\"{}\"", "è".repeat(count)));
+    assert!(long(MAX_EXAMPLE).is_ok() && long(MAX_EXAMPLE + 1).is_err());
+    let files = |count: usize| {
+        let files = vec!["\"a\""; count].join(", ");
+        with_examples(&format!("{{ say = \"x\", args = {{}}, files = [{files}] }}"))
+    };
+    assert!(files(MAX_FILES).is_ok() && files(MAX_FILES + 1).is_err());
+}
+
+#[test]
+fn patterns_are_accepted_up_to_each_limit() {
+    use super::pattern::{MAX_ALTERNATIVES, MAX_LINE, MAX_LINES, MAX_NESTING, MAX_TABLES, parse};
+    let table = |lines: usize| format!("[[patterns]]\nlang = \"it\"\nsay = [{}]\n", vec!["\"leggi\""; lines].join(","));
+    assert!(with_patterns(&table(MAX_LINES)).is_ok());
+    assert!(with_patterns(&table(MAX_LINES + 1)).is_err() && with_patterns(&table(0)).is_err());
+    assert!(with_patterns(&table(1).repeat(MAX_TABLES)).is_ok());
+    assert!(with_patterns(&table(1).repeat(MAX_TABLES + 1)).is_err());
+    assert!(parse(&"è".repeat(MAX_LINE)).is_ok() && parse(&"è".repeat(MAX_LINE + 1)).is_err());
+    let nested = |depth: usize| format!("a {}b{}", "(".repeat(depth), ")".repeat(depth));
+    assert!(parse(&nested(MAX_NESTING)).is_ok() && parse(&nested(MAX_NESTING + 1)).is_err());
+    // Each optional word doubles them: two to the ninth is the limit.
+    let doubled = |times: u32| format!("a{}", " [b]".repeat(usize::try_from(times).unwrap()));
+    assert!(MAX_ALTERNATIVES.is_power_of_two());
+    assert!(
+        parse(&doubled(MAX_ALTERNATIVES.ilog2())).is_ok() && parse(&doubled(MAX_ALTERNATIVES.ilog2() + 1)).is_err()
+    );
+}
+
+#[test]
+fn unreadable_pattern_is_refused_with_what_was_expected() {
+    for (line, expected) in [
+        ("read {path", "`}` to close the slot"),
+        ("read (a|b", "`)` to close the group"),
+        ("read (a|b]", "`)` to close the group"),
+        ("read a)", "an opening one"),
+        ("read }", "an opening one"),
+        ("read a|b", "only inside of brackets"),
+        ("read (a||b)", "words or slots in each alternative"),
+        ("read []", "words or slots in each alternative"),
+        ("", "words or slots in each alternative"),
+        ("read {}", "slots such as"),
+        ("read {a b}", "slots such as"),
+        ("read {path:thing}", "a kind of slot: one of file, folder"),
+        ("read {path} {path}", "one slot for the argument `/path`"),
+        ("read {a} [{a/b}]", "one slot for the argument `/a/b`"),
+        ("[read] [it]", "cannot be missing"),
+    ] {
+        let told = with_patterns(&format!("[[patterns]]\nlang = \"en\"\nsay = [\"x\", \"{line}\"]\n"));
+        let told = told.unwrap_err().to_string();
+        assert!(told.contains("patterns[0].say") && told.contains(expected), "{line}: {told}");
+    }
+    let lang = with_patterns("[[patterns]]\nlang = \"de\"\nsay = [\"x\"]\n").unwrap_err().to_string();
+    assert!(lang.contains("`de`") && lang.contains("`en` or `it`"), "{lang}");
+    let both = with_patterns("[[patterns]]\nlang = \"en\"\nsay = [\"x {path}\"]\nargs = { path = \"a\" }\n");
+    assert!(both.unwrap_err().to_string().contains("not both"));
+}
+
+#[test]
+fn line_is_read_into_words_slots_and_groups() {
+    use super::pattern::{Part, SlotKind, parse};
+    let word = |text: &str| Part::Word(text.to_owned());
+    let slot = |pointer: &str, kind| Part::Slot(pointer.to_owned(), kind);
+    assert_eq!(
+        parse("(add|put in) {a/0/b:text}[to {path}]").unwrap(),
+        [
+            Part::Any(vec![vec![word("add")], vec![word("put"), word("in")]]),
+            slot("/a/0/b", Some(SlotKind::Text)),
+            Part::Maybe(vec![vec![word("to"), slot("/path", None)]]),
+        ]
+    );
+}
+
+#[test]
+fn pattern_of_what_does_more_than_read_begins_with_a_word() {
+    let changes = |line: &str| {
+        let text =
+            MANIFEST.replace("side_effects = false", "side_effects = true").replace("\"read\"\n", "\"self_modify\"\n");
+        Manifest::parse(format!("{text}[[patterns]]\nlang = \"en\"\nsay = [\"{line}\"]\n").as_bytes())
+    };
+    for good in ["add {path}", "(add|put to) {path}", "[do] add {path}"] {
+        assert!(changes(good).is_ok(), "{good}: {:?}", changes(good));
+    }
+    for bad in ["{path} add", "(add|{path}) it", "[{path}] add"] {
+        assert!(changes(bad).unwrap_err().to_string().contains("begins with a word"), "{bad}");
+        assert!(with_patterns(&format!("[[patterns]]\nlang = \"en\"\nsay = [\"{bad}\"]\n")).is_ok(), "{bad}");
+    }
+}
+
+#[test]
+fn pattern_fills_only_what_the_schema_has() {
+    let schema = Schema::parse(SCHEMA.as_bytes()).unwrap();
+    let found = |line: &str, args: &str| {
+        let text = format!("[[patterns]]\nlang = \"en\"\nsay = [\"{line}\"]\nargs = {{ {args} }}\n");
+        let found = lint(&with_patterns(&text).unwrap(), &schema);
+        let own: Vec<String> = found.into_iter().filter(|one| one.rule == "lint.pattern").map(|one| one.what).collect();
+        own.join(" ")
+    };
+    assert_eq!((found("read {path:file}", ""), found("read {many/0:word}", "")), (String::new(), String::new()));
+    for (line, args, told) in [
+        ("read {file}", "", "`/file`"),
+        ("read it", "file = 1", "`file`"),
+        ("read {path:number}", "", "no number"),
+        ("read {path:choice}", "", "does not list"),
+        ("read {many}", "", "neither a text nor a number"),
+        ("read {many:text}", "", "no text"),
+    ] {
+        assert!(found(line, args).contains(told), "{line}: {}", found(line, args));
+    }
+}

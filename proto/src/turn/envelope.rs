@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::executor::answer::Answer;
 use crate::executor::guests::SHARED;
+use crate::executor::{Example, KEEP, Manifest, PatternTable, Schema};
 use crate::ids::Blake3;
 use crate::msg::common::{Channel, Lang};
 
@@ -45,7 +46,7 @@ pub struct Envelope {
     /// Where the files lie that the owner's words call by their bare names or as lists, as paths below the workspace; of
     /// another principal's words, only the lists that everybody may read. For the reflex; no model is shown them.
     #[serde(default)]
-    pub named: Vec<String>,
+    pub named: Vec<Named>,
     /// What the answers go by that the household was asked for in the first interview.
     #[serde(default)]
     pub home: Home,
@@ -101,6 +102,33 @@ impl Home {
         self.offset = Zone::read(&self.zone).map_or_else(String::new, |zone| zone::offset_text(zone.ahead(now)));
         self
     }
+}
+
+/// Something in the workspace that the words of a turn may call by its name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// Where it lies, below the workspace, without a slash at the end.
+    pub path: String,
+    /// The title that its first lines give it; empty where it has none, or is a folder.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// Whether it is a folder.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub folder: bool,
+}
+
+impl Named {
+    /// A file without a title.
+    #[must_use]
+    pub fn file(path: impl Into<String>) -> Self {
+        Self { path: path.into(), ..Self::default() }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// A file of the workspace: the owner's own words.
@@ -174,7 +202,10 @@ pub struct Candidate {
     /// What it does, in a line.
     pub summary: String,
     /// Requests it serves, in English and Italian.
-    pub examples: Vec<String>,
+    pub examples: Vec<Example>,
+    /// The forms of these requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<PatternTable>,
     /// The effect class: `read`, `send`, …
     pub class: String,
     /// JSON Schema of the arguments.
@@ -205,6 +236,37 @@ const fn is_offered(offered: &bool) -> bool {
 }
 
 impl Candidate {
+    /// The public contract of an executor, without the argument that nobody but policyd sets, and without its digest.
+    #[must_use]
+    pub fn of(manifest: &Manifest, schema: &Schema) -> Self {
+        // Nobody but policyd sets it, so nobody else learns of it.
+        let own = |name: &str| manifest.contract.undo.is_some() && name == KEEP;
+        let mut input = schema.shown(schema.input());
+        if let Some(properties) = input.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.retain(|name, _| !own(name));
+        }
+        let roles = manifest.args.iter().filter(|(pointer, _)| !pointer.strip_prefix('/').is_some_and(own));
+        Self {
+            name: manifest.executor.name.clone(),
+            version: manifest.executor.version.clone(),
+            summary: manifest.executor.summary.clone(),
+            examples: manifest.executor.examples.clone(),
+            patterns: manifest.patterns.clone(),
+            class: manifest.effects.class.name().to_owned(),
+            input,
+            output: schema.shown(schema.output()),
+            roles: roles.map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
+            offered: manifest.contract.offered,
+            contract: String::new(),
+            answer: manifest.answer.clone(),
+        }
+    }
+
+    /// The words of its examples.
+    pub fn requests(&self) -> impl Iterator<Item = &str> {
+        self.examples.iter().map(Example::say)
+    }
+
     /// The same with the digest of what it says.
     #[must_use]
     pub fn with_digest(mut self) -> Self {

@@ -26,8 +26,7 @@ pub const MAX_HANDLES: usize = HANDLES.all;
 /// The most bytes of results kept for all turns together, when another call begins.
 pub const MAX_KEPT_BYTES: usize = KEPT_BYTES.all;
 
-/// The argument that names what an act keeps for its undoing; policyd alone sets it.
-pub const KEEP: &str = "keep";
+pub use metnos_proto::executor::KEEP;
 
 /// The rule that denies a quarantined executor.
 pub const QUARANTINED: &str = "executor.quarantined";

@@ -15,7 +15,7 @@ use crate::words::lists::{self, Places};
 use crate::words::token::{Kind, Token, language, tokens};
 
 /// The most examples of one executor that are looked at.
-pub const MAX_EXAMPLES: usize = 16;
+pub const MAX_EXAMPLES: usize = metnos_proto::executor::example::MAX_EXAMPLES;
 /// The most words of one executor whose letters are looked at.
 pub const MAX_SPELLINGS: usize = 64;
 
@@ -71,7 +71,7 @@ impl Ability {
         let slots = slots(candidate);
         let reads = candidate.class == crate::READ;
         let examples: Vec<Vec<Token<'_>>> =
-            candidate.examples.iter().take(MAX_EXAMPLES).map(|text| tokens(text).unwrap_or_default()).collect();
+            candidate.requests().take(MAX_EXAMPLES).map(|text| tokens(text).unwrap_or_default()).collect();
         let takes_path = slots.iter().any(|slot| slot.want == Want::Path);
         let folders = example_folders(&examples, takes_path);
         let mut kinds = PathKinds::default();
@@ -99,7 +99,7 @@ impl Ability {
             candidate: candidate.clone(),
         };
         ability.frames =
-            examples.iter().zip(&candidate.examples).map(|(tokens, text)| ability.frame(tokens, text)).collect();
+            examples.iter().zip(candidate.requests()).map(|(tokens, text)| ability.frame(tokens, text)).collect();
         ability
     }
 
@@ -149,13 +149,12 @@ impl Ability {
     pub fn examples(&self, lang: Lang) -> Vec<&str> {
         let mut examples: Vec<(u8, &str)> = self
             .candidate
-            .examples
-            .iter()
+            .requests()
             .zip(&self.languages)
             .map(|(example, spoken)| match spoken {
-                Some(spoken) if *spoken == lang => (0, example.as_str()),
-                None => (1, example.as_str()),
-                Some(_) => (2, example.as_str()),
+                Some(spoken) if *spoken == lang => (0, example),
+                None => (1, example),
+                Some(_) => (2, example),
             })
             .collect();
         examples.sort_by_key(|(rank, _)| *rank);
@@ -176,7 +175,7 @@ fn list_words(tokens: &[Token<'_>]) -> Vec<bool> {
 
 /// The letters of the words that stand in a contract.
 fn spellings(candidate: &Candidate) -> Vec<Grams> {
-    let texts = candidate.examples.iter().take(MAX_EXAMPLES).chain([&candidate.summary]);
+    let texts = candidate.requests().take(MAX_EXAMPLES).chain([candidate.summary.as_str()]);
     let words: BTreeSet<String> = texts
         .flat_map(|text| text.split(|c: char| !c.is_alphanumeric()))
         .filter(|word| word.len() > 3)

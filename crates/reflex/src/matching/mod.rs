@@ -5,6 +5,7 @@
 pub mod ability;
 pub mod contract;
 pub mod frame;
+pub mod names;
 pub mod paths;
 pub mod slots;
 

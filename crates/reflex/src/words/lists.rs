@@ -1,5 +1,6 @@
 //! Lists in a request: where one is called by its name, which file that is, and the things that are put on it.
 
+use metnos_proto::envelope::Named;
 use metnos_proto::lists::{self, Kind};
 
 use crate::words::lexicon::Mark;
@@ -16,7 +17,7 @@ const ARTICLES: &str = "the a an some il lo la i gli le l un uno una del dello d
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
     /// Files that the words may call.
-    pub there: &'a [String],
+    pub there: &'a [Named],
     /// Where a new one goes.
     pub folder: &'a str,
     /// Whether the words are Italian.
@@ -29,7 +30,8 @@ impl Places<'_> {
     #[must_use]
     pub fn place(&self, kind: &Kind, text: &str, makes: bool) -> Option<String> {
         let folder = if self.folder.is_empty() { USUAL } else { self.folder };
-        let fitting: Vec<&String> = self.there.iter().filter(|path| kind.is_in(path)).collect();
+        let files = self.there.iter().filter(|one| !one.folder).map(|one| &one.path);
+        let fitting: Vec<&String> = files.filter(|path| kind.is_in(path)).collect();
         let text = text.to_lowercase();
         // Of several: the one that has the very name, then the one in the folder of lists.
         let named = |path: &str| {
@@ -148,7 +150,7 @@ mod tests {
         let text = "add eggs to the shopping list";
         let kind = &metnos_proto::lists::called(text)[0];
         let place = |there: &[&str], folder: &str, makes: bool| {
-            let there: Vec<String> = there.iter().map(|path| (*path).to_owned()).collect();
+            let there: Vec<Named> = there.iter().map(|path| Named::file(*path)).collect();
             Places { there: &there, folder, italian: false }.place(kind, text, makes)
         };
         assert_eq!(place(&[], "", true).unwrap(), "notes/shopping.md");

@@ -3,5 +3,6 @@
 pub mod grammar;
 pub mod lexicon;
 pub mod lists;
+pub mod places;
 pub mod token;
 pub mod when;

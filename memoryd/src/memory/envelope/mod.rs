@@ -4,7 +4,7 @@ mod catalogue;
 
 pub(super) use catalogue::Catalogue;
 
-use metnos_proto::envelope::{Candidate, Envelope, Recent};
+use metnos_proto::envelope::{Candidate, Envelope, Named, Recent};
 use metnos_proto::executor::guests;
 use metnos_proto::ids::{Blake3, SessionId, TurnId};
 use metnos_proto::msg::common::{Lang, RefusalCode, Trust};
@@ -77,6 +77,7 @@ impl Sources<'_> {
         } else {
             self.files.workspace().shared_lists(&words)
         };
+        let named = named.into_iter().map(Named::file).collect();
         Ok(build(Parts {
             nonce,
             identity,

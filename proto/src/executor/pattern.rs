@@ -1,0 +1,305 @@
+//! `[[patterns]]`: the forms of the requests that an executor serves, per language, with a slot for each argument.
+//!
+//! Words stand for themselves; `(a|b c|d)` one of these; `[x]` may be missing; both nest. `{arg:kind}` is a slot for the
+//! argument at the JSON pointer `/arg`; without a kind, the schema says what it takes. This module reads the syntax and
+//! holds the limits; what a request matches is the reflex's matter.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::example::holds_instant;
+use super::{Class, ManifestError};
+use crate::msg::common::Lang;
+use crate::names;
+
+/// The most tables of patterns.
+pub const MAX_TABLES: usize = 48;
+/// The most lines of one table.
+pub const MAX_LINES: usize = 48;
+/// The longest line, in characters.
+pub const MAX_LINE: usize = 240;
+/// How deep groups stand in each other.
+pub const MAX_NESTING: usize = 4;
+/// The most alternatives of one line when they are written out.
+pub const MAX_ALTERNATIVES: usize = 512;
+/// The longest pointer of a slot, in bytes.
+const MAX_POINTER: usize = 128;
+
+/// A table of patterns: lines of one language that mean the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PatternTable {
+    /// The language of its lines.
+    #[serde(with = "code")]
+    pub lang: Lang,
+    /// The lines.
+    pub say: Vec<String>,
+    /// Arguments that these words mean, beside the slots.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub args: Map<String, Value>,
+}
+
+/// A language as it is written in a manifest.
+mod code {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    use crate::msg::common::Lang;
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    pub fn serialize<S: Serializer>(lang: &Lang, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match lang {
+            Lang::En => "en",
+            Lang::It => "it",
+        })
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Lang, D::Error> {
+        match String::deserialize(deserializer)?.as_str() {
+            "en" => Ok(Lang::En),
+            "it" => Ok(Lang::It),
+            other => Err(D::Error::custom(format!("lang is `{other}`; expected `en` or `it`"))),
+        }
+    }
+}
+
+names! {
+    /// What a slot takes.
+    pub enum SlotKind {
+        /// A file: its path, its name, or what it is about.
+        File = "file",
+        /// A folder.
+        Folder = "folder",
+        /// A file or a folder.
+        Place = "place",
+        /// The path of something that need not exist.
+        New = "new",
+        /// A list by its name.
+        List = "list",
+        /// Things, a line for each.
+        Items = "items",
+        /// Words up to the next part, or a quotation.
+        Text = "text",
+        /// A few plain words.
+        Words = "words",
+        /// One word, or a quotation.
+        Word = "word",
+        /// A quotation.
+        Quoted = "quoted",
+        /// A number.
+        Number = "number",
+        /// A day.
+        Date = "date",
+        /// A time of day.
+        Time = "time",
+        /// A duration.
+        Duration = "duration",
+        /// One of the values that the schema lists.
+        Choice = "choice",
+        /// A web address.
+        Url = "url",
+        /// A mail address or a host.
+        Address = "address",
+        /// A place on earth, for its time zone.
+        Zone = "zone",
+    }
+}
+
+/// A part of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// A word that stands for itself, as it is written.
+    Word(String),
+    /// A slot: the JSON pointer of the argument, and what it takes; `None` where the schema says so.
+    Slot(String, Option<SlotKind>),
+    /// One of these.
+    Any(Vec<Vec<Part>>),
+    /// One of these, or nothing.
+    Maybe(Vec<Vec<Part>>),
+}
+
+/// Reads a line.
+///
+/// # Errors
+/// What was expected of it.
+pub fn parse(line: &str) -> Result<Vec<Part>, String> {
+    if line.chars().count() > MAX_LINE {
+        return Err(format!("a line of at most {MAX_LINE} characters"));
+    }
+    if line.chars().any(char::is_control) {
+        return Err("a line without control characters".to_owned());
+    }
+    let mut reader = Reader { rest: line };
+    let mut branches = reader.branches(0)?;
+    let parts = match (reader.rest.is_empty(), branches.pop(), branches.is_empty()) {
+        (false, ..) => return Err("each closing bracket to have an opening one".to_owned()),
+        (true, Some(parts), true) => parts,
+        (true, ..) => return Err("`|` only inside of brackets".to_owned()),
+    };
+    if alternatives(&parts) > MAX_ALTERNATIVES {
+        return Err(format!("at most {MAX_ALTERNATIVES} alternatives when written out"));
+    }
+    pointers(&parts)?;
+    if may_be_empty(&parts) {
+        return Err("at least one word or slot that cannot be missing".to_owned());
+    }
+    Ok(parts)
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl Reader<'_> {
+    /// Reads alternatives up to a closing bracket or the end; none of them is empty.
+    fn branches(&mut self, depth: usize) -> Result<Vec<Vec<Part>>, String> {
+        if depth > MAX_NESTING {
+            return Err(format!("groups nested at most {MAX_NESTING} deep"));
+        }
+        let mut branches = vec![Vec::new()];
+        loop {
+            self.rest = self.rest.trim_start();
+            let Some(first) = self.rest.chars().next() else { break };
+            let part = match first {
+                ')' | ']' => break,
+                '|' => {
+                    self.rest = &self.rest[1..];
+                    branches.push(Vec::new());
+                    continue;
+                }
+                '(' => Part::Any(self.group(')', depth)?),
+                '[' => Part::Maybe(self.group(']', depth)?),
+                '{' => self.slot()?,
+                '}' => return Err("each closing bracket to have an opening one".to_owned()),
+                _ => self.word(),
+            };
+            if let Some(last) = branches.last_mut() {
+                last.push(part);
+            }
+        }
+        if branches.iter().any(Vec::is_empty) {
+            return Err("words or slots in each alternative".to_owned());
+        }
+        Ok(branches)
+    }
+
+    fn group(&mut self, close: char, depth: usize) -> Result<Vec<Vec<Part>>, String> {
+        self.rest = &self.rest[1..];
+        let branches = self.branches(depth + 1)?;
+        let rest = self.rest.strip_prefix(close).ok_or_else(|| format!("`{close}` to close the group"))?;
+        self.rest = rest;
+        Ok(branches)
+    }
+
+    fn slot(&mut self) -> Result<Part, String> {
+        let (inside, rest) = self.rest[1..].split_once('}').ok_or("`}` to close the slot")?;
+        self.rest = rest;
+        let (name, kind) = inside.split_once(':').map_or((inside, None), |(name, kind)| (name, Some(kind)));
+        let is_token = |token: &str| {
+            !token.is_empty() && token.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+        };
+        if name.len() > MAX_POINTER || !name.split('/').all(is_token) {
+            return Err("slots such as `{path:file}` or `{aggregate/0/column:word}`".to_owned());
+        }
+        let kind = match kind {
+            None => None,
+            Some(kind) => Some(SlotKind::named(kind).ok_or_else(|| {
+                let all: Vec<&str> = SlotKind::ALL.iter().map(|kind| kind.name()).collect();
+                format!("a kind of slot: one of {}", all.join(", "))
+            })?),
+        };
+        Ok(Part::Slot(format!("/{name}"), kind))
+    }
+
+    fn word(&mut self) -> Part {
+        let ends = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | '|');
+        let (word, rest) = self.rest.split_at(self.rest.find(ends).unwrap_or(self.rest.len()));
+        self.rest = rest;
+        Part::Word(word.to_owned())
+    }
+}
+
+/// How many lines these parts are when all alternatives are written out.
+fn alternatives(parts: &[Part]) -> usize {
+    let sum = |branches: &[Vec<Part>]| branches.iter().fold(0_usize, |sum, one| sum.saturating_add(alternatives(one)));
+    parts.iter().fold(1_usize, |product, part| {
+        product.saturating_mul(match part {
+            Part::Word(_) | Part::Slot(..) => 1,
+            Part::Any(branches) => sum(branches),
+            Part::Maybe(branches) => sum(branches).saturating_add(1),
+        })
+    })
+}
+
+/// The arguments that these parts fill; no two of one request the same, nor one inside of the other.
+fn pointers(parts: &[Part]) -> Result<Vec<&str>, String> {
+    let mut all: Vec<&str> = Vec::new();
+    for part in parts {
+        let own = match part {
+            Part::Word(_) => Vec::new(),
+            Part::Slot(pointer, _) => vec![pointer.as_str()],
+            Part::Any(branches) | Part::Maybe(branches) => {
+                branches.iter().map(|one| pointers(one)).collect::<Result<Vec<_>, _>>()?.concat()
+            }
+        };
+        let inside = |one: &str, other: &str| other.strip_prefix(one).is_some_and(|rest| rest.starts_with('/'));
+        let clash = |one: &&str| all.iter().any(|other| other == one || inside(one, other) || inside(other, one));
+        if let Some(pointer) = own.iter().find(|one| clash(one)) {
+            return Err(format!("one slot for the argument `{pointer}`"));
+        }
+        all.extend(own);
+    }
+    Ok(all)
+}
+
+fn may_be_empty(parts: &[Part]) -> bool {
+    parts.iter().all(|part| match part {
+        Part::Word(_) | Part::Slot(..) => false,
+        Part::Any(branches) => branches.iter().any(|one| may_be_empty(one)),
+        Part::Maybe(_) => true,
+    })
+}
+
+/// Whether every request that these parts describe begins with a word of theirs.
+#[must_use]
+pub fn begins_with_word(parts: &[Part]) -> bool {
+    let all = |branches: &[Vec<Part>]| branches.iter().all(|one| begins_with_word(one));
+    match parts.split_first() {
+        Some((Part::Word(_), _)) => true,
+        Some((Part::Any(branches), _)) => all(branches),
+        Some((Part::Maybe(branches), rest)) => all(branches) && begins_with_word(rest),
+        Some((Part::Slot(..), _)) | None => false,
+    }
+}
+
+/// # Errors
+/// The first table or line that is not as it must be.
+pub(super) fn validate(tables: &[PatternTable], class: Class) -> Result<(), ManifestError> {
+    if tables.len() > MAX_TABLES {
+        return Err(ManifestError::field("patterns", tables.len(), format!("at most {MAX_TABLES} tables")));
+    }
+    for (at, table) in tables.iter().enumerate() {
+        let field = format!("patterns[{at}].say");
+        if table.say.is_empty() || table.say.len() > MAX_LINES {
+            return Err(ManifestError::field(field, table.say.len(), format!("1 to {MAX_LINES} lines")));
+        }
+        for line in &table.say {
+            let parts = parse(line).map_err(|expected| ManifestError::field(&field, line, expected))?;
+            if class != Class::Read && !begins_with_word(&parts) {
+                let expected = "a line that begins with a word: its executor does more than read";
+                return Err(ManifestError::field(&field, line, expected));
+            }
+            let twice = |pointer: &&str| table.args.keys().any(|key| pointer[1..].split('/').next() == Some(key));
+            let filled = pointers(&parts).unwrap_or_default();
+            if let Some(pointer) = filled.iter().find(|pointer| twice(pointer)) {
+                let expected = format!("either a slot or a value for the argument `{pointer}`, not both");
+                return Err(ManifestError::field(&field, line, expected));
+            }
+        }
+        if let Some((key, value)) = table.args.iter().find(|(_, value)| holds_instant(value)) {
+            let expected = "dates and times as texts in quotation marks";
+            return Err(ManifestError::field(format!("patterns[{at}].args.{key}"), value, expected));
+        }
+    }
+    Ok(())
+}
