@@ -67,6 +67,13 @@ pub fn of_place(place: &str) -> Option<String> {
     found.map(|(rule, name)| format!("{name} ({rule})"))
 }
 
+/// The name of a zone in the tables, as they write it; `None` where there is none of this name.
+#[must_use]
+pub fn name_of(zone: &str) -> Option<&'static str> {
+    let all = ZONES.lines().filter_map(|line| line.split_once(' ')).flat_map(|(_, names)| names.split(' '));
+    all.filter(|name| name.contains('/')).find(|name| name.eq_ignore_ascii_case(zone))
+}
+
 /// The text of the zone that `USER.md` names in its line `Time zone:`, when it can be one; else `machine`, that of the
 /// machine's own clock. A bare place gets its rule, from the machine where its clock stands there, else from the tables; one
 /// that they do not know is taken as it stands.

@@ -2,9 +2,11 @@
 //! instance; it chooses nothing, it only orders (design: mind §3).
 //!
 //! Start at [`order`]: [`lexical`] says how well words fit contracts, [`history`] what was used when something like it was asked
-//! before, and the mnests of the context are added. Below are [`words`], [`stem`] and [`lexicon`], which recall uses, too.
+//! before, and the mnests of the context are added. Below are [`words`], [`stem`] and [`lexicon`], which recall uses, too, and
+//! [`forms`], by which names of files are compared with what was said.
 
 pub mod bridge;
+pub mod forms;
 pub mod history;
 pub mod lexical;
 pub mod lexicon;

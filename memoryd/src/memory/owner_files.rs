@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 use metnos_calendar::zone::{self, Zone};
-use metnos_proto::envelope::{File, Home};
+use metnos_proto::envelope::{File, Home, Named};
 use metnos_proto::msg::common::{Channel, Trust};
 
 use super::journal::clean;
@@ -16,6 +16,7 @@ use crate::chronicle::payload::{FileDigest, IdentityCheck};
 use crate::error::Result;
 use crate::recall::Today;
 use crate::tiers::envelope::MAX_FILE_SHOWN;
+use crate::tiers::named::Reach;
 use crate::tiers::workspace::{FILES, Workspace};
 
 /// How long after a first sign the files are looked at, in milliseconds: an editor saves in several steps.
@@ -64,9 +65,11 @@ impl OwnerFiles {
         zone.clone_into(&mut self.machine_zone);
     }
 
-    /// The workspace, for what a request names in it.
-    pub(super) const fn workspace(&self) -> &Workspace {
-        &self.workspace
+    /// What the words of a turn may mean in the workspace, then what the words before it may: any of it for its owner, for
+    /// everybody else what everybody may read.
+    pub(super) fn named(&mut self, trust: Trust, now: &str, before: &str) -> Vec<Named> {
+        let reach = if trust == Trust::Owner { Reach::Workspace } else { Reach::Shared };
+        self.workspace.named(reach, now, before)
     }
 
     /// The digest over the six files, as they are now.

@@ -44,7 +44,7 @@ pub struct Parts<'a> {
     pub candidates: Vec<Candidate>,
     /// The mnests between them.
     pub mnests: Vec<Known>,
-    /// Where the files lie that the words name.
+    /// The files and folders that the words may mean.
     pub named: Vec<Named>,
     /// What the household has answered of itself.
     pub home: Home,

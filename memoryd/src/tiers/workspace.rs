@@ -9,41 +9,19 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use metnos_proto::executor::guests;
+use metnos_proto::envelope::Named;
 use metnos_proto::ids::Blake3;
-use metnos_proto::lists;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
+use super::named::{Finder, Reach};
+use super::stamp::FileStamp;
 use crate::error::{Error, Result};
 
 /// The files, in the order in which they are digested and later shown (design: memory §3).
 pub const FILES: [&str; 6] = ["IDENTITY.md", "USER.md", "MEMORY.md", "AGENTS.md", "SOUL.md", "TELOS.md"];
 /// The largest of them that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1024 * 1024;
-
-/// What shows that a file is another, or has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileStamp {
-    device: u64,
-    inode: u64,
-    bytes: i64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl FileStamp {
-    #[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap, reason = "the widths differ between architectures")]
-    fn of(stat: &Stat) -> Self {
-        Self {
-            device: stat.st_dev as u64,
-            inode: stat.st_ino as u64,
-            bytes: stat.st_size as i64,
-            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
-        }
-    }
-}
 
 /// One file as it was last read; without a mark when it was not there.
 #[derive(Debug, Default, Clone)]
@@ -59,6 +37,8 @@ pub struct Workspace {
     files: [ReadFile; FILES.len()],
     /// Where the kernel says that something has moved in the folder; `None` when it does not.
     watch: Option<OwnedFd>,
+    /// What finds the files that words mean.
+    finder: Finder,
 }
 
 impl Workspace {
@@ -71,7 +51,7 @@ impl Workspace {
         let dir = rustix::fs::open(path, flags, Mode::empty())
             .map_err(|errno| Error::io(format!("opening {}", path.display()), errno))?;
         let watch = watched(path).inspect_err(|error| tracing::warn!(%error, "the workspace is not watched")).ok();
-        Ok(Self { dir, files: Default::default(), watch })
+        Ok(Self { dir, files: Default::default(), watch, finder: Finder::default() })
     }
 
     /// What becomes readable when something has moved in the folder; `None` where the kernel watches nothing, and a
@@ -118,16 +98,9 @@ impl Workspace {
         Ok(Blake3(*digest.finalize().as_bytes()))
     }
 
-    /// Where the files lie that these words call by their bare names or as lists.
-    #[must_use]
-    pub fn named(&self, words: &str) -> Vec<String> {
-        super::named::places(&self.dir, "", &super::named::names(words), &lists::called(words))
-    }
-
-    /// Where the lists lie that these words call, among what everybody may read.
-    #[must_use]
-    pub fn shared_lists(&self, words: &str) -> Vec<String> {
-        super::named::places(&self.dir, guests::SHARED, &[], &lists::called(words))
+    /// The files and folders that the words of a request may mean, best first, then those that the words before it may.
+    pub fn named(&mut self, reach: Reach, now: &str, before: &str) -> Vec<Named> {
+        self.finder.find(&self.dir, reach, now, before)
     }
 
     /// The text of one of the files, as last read by [`Workspace::identity`].

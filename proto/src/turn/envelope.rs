@@ -43,13 +43,56 @@ pub struct Envelope {
     pub candidates: Vec<Candidate>,
     /// Which executors' outputs have become whose inputs.
     pub mnests: Vec<Known>,
-    /// Where the files lie that the owner's words call by their bare names or as lists, as paths below the workspace; of
-    /// another principal's words, only the lists that everybody may read. For the reflex; no model is shown them.
+    /// The files and folders that the words of this turn, and of the last ones, may mean, best first; of another principal
+    /// than the owner, only those that everybody may read. For the reflex; no model is shown them.
     #[serde(default)]
     pub named: Vec<Named>,
     /// What the answers go by that the household was asked for in the first interview.
     #[serde(default)]
     pub home: Home,
+}
+
+/// Something in the workspace that the words of a turn may mean: by its bare name, by words of its name or of its title.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// Where it lies, below the workspace, without a slash at the end.
+    pub path: String,
+    /// Of its title (its first heading, or its first line) the words that were said, in small letters without accents, in their
+    /// order; empty where none was, and for a folder. What else stands in a title is not handed on: it may come from
+    /// anybody. It is only compared, and never shown to a person or a model.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// How many words of the title were not said, those aside that say nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unsaid: u16,
+    /// Whether it is a folder.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub folder: bool,
+}
+
+impl Named {
+    /// A file without a title.
+    #[must_use]
+    pub fn file(path: impl Into<String>) -> Self {
+        Self { path: path.into(), ..Self::default() }
+    }
+
+    /// A folder.
+    #[must_use]
+    pub fn folder(path: impl Into<String>) -> Self {
+        Self { path: path.into(), folder: true, ..Self::default() }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(number: &u16) -> bool {
+    *number == 0
 }
 
 /// What a household has answered of itself, as it stands in `USER.md` and `IDENTITY.md`.
@@ -102,33 +145,6 @@ impl Home {
         self.offset = Zone::read(&self.zone).map_or_else(String::new, |zone| zone::offset_text(zone.ahead(now)));
         self
     }
-}
-
-/// Something in the workspace that the words of a turn may call by its name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Named {
-    /// Where it lies, below the workspace, without a slash at the end.
-    pub path: String,
-    /// The title that its first lines give it; empty where it has none, or is a folder.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub title: String,
-    /// Whether it is a folder.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub folder: bool,
-}
-
-impl Named {
-    /// A file without a title.
-    #[must_use]
-    pub fn file(path: impl Into<String>) -> Self {
-        Self { path: path.into(), ..Self::default() }
-    }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-const fn is_false(flag: &bool) -> bool {
-    !*flag
 }
 
 /// A file of the workspace: the owner's own words.

@@ -4,7 +4,7 @@ mod catalogue;
 
 pub(super) use catalogue::Catalogue;
 
-use metnos_proto::envelope::{Candidate, Envelope, Named, Recent};
+use metnos_proto::envelope::{Candidate, Envelope, Recent};
 use metnos_proto::executor::guests;
 use metnos_proto::ids::{Blake3, SessionId, TurnId};
 use metnos_proto::msg::common::{Lang, RefusalCode, Trust};
@@ -20,6 +20,9 @@ use crate::chronicle::index::{IndexRow, TurnFacts};
 use crate::chronicle::payload;
 use crate::mnestome::weight::USE_DAY;
 use crate::tiers::envelope::{MAX_CANDIDATES, MAX_RECENT, Parts, build};
+
+/// How many earlier turns may name files for this one.
+const MAX_NAMING: usize = 4;
 
 /// What an envelope is made from.
 pub(super) struct Sources<'a> {
@@ -71,13 +74,9 @@ impl Sources<'_> {
         let candidates =
             self.catalogue.contracts(self.chronicle)?.ranked_of(&words, &context, MAX_CANDIDATES, draw, in_sight);
         let mnests = self.usage.between(&candidates)?;
-        // Only the owner is shown what there is in the workspace; others see the lists that they may read.
-        let named = if facts.trust == Trust::Owner {
-            self.files.workspace().named(&words)
-        } else {
-            self.files.workspace().shared_lists(&words)
-        };
-        let named = named.into_iter().map(Named::file).collect();
+        // What the last turns named may be meant by what points back to it.
+        let before: Vec<&str> = recent.iter().take(MAX_NAMING).map(|words| words.text.as_str()).collect();
+        let named = self.files.named(facts.trust, &words, &before.join("\n"));
         Ok(build(Parts {
             nonce,
             identity,

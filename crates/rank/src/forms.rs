@@ -1,0 +1,133 @@
+//! Whether two words are forms of one: `trip` and `trips`, `viaggio` and `viaggi`. Names of files are compared so with what a
+//! person says, in both languages, where they are looked for and where they are chosen. Pure.
+
+use std::collections::HashSet;
+
+use super::lexicon::is_stop;
+use super::words::{Language, stemmed, words};
+
+/// Words that say what kind of thing a name is of, and not which one: "the note about …", "il file …".
+const KINDS: &str = "file files document documents doc docs documento documenti folder folders directory cartella cartelle \
+    note notes nota appunto appunti list lists lista liste elenco elenchi text texts testo testi page pagina table tables \
+    tabella tabelle md txt csv json one ones";
+
+/// The endings of a file's name and of a word of it are cut off before they are compared; a longer one is no ending.
+const MAX_ENDING: usize = 8;
+/// The most words of one name or title that are compared.
+pub const MAX_NAME_WORDS: usize = 16;
+
+/// Whether a folded word says only of which kind a thing is.
+#[must_use]
+pub fn is_kind(word: &str) -> bool {
+    KINDS.split_ascii_whitespace().any(|kind| kind == word)
+}
+
+/// Whether one folded word is a form of the other, in English or in Italian.
+#[must_use]
+pub fn are_forms(one: &str, other: &str) -> bool {
+    one == other || one.chars().next() == other.chars().next() && share_stem(one, other)
+}
+
+fn share_stem(one: &str, other: &str) -> bool {
+    [Language::English, Language::Italian].into_iter().any(|lang| stemmed(one, lang) == stemmed(other, lang))
+}
+
+/// The name of a file without its folder and its ending: `trip-2026` of `notes/trip-2026.md`.
+#[must_use]
+pub fn name_stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() && (1..=MAX_ENDING).contains(&ending.len()) => stem,
+        Some(_) | None => name,
+    }
+}
+
+/// The words of a file's or folder's name, folded.
+#[must_use]
+pub fn name_words(path: &str) -> Vec<String> {
+    let mut found = words(name_stem(path));
+    found.truncate(MAX_NAME_WORDS);
+    found
+}
+
+/// Words that were said, with their stems: what a name may have a form of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    words: HashSet<String>,
+    stems: [HashSet<String>; 2],
+}
+
+impl Said {
+    /// Those of a text that say something, at most `most` different ones.
+    #[must_use]
+    pub fn of(text: &str, most: usize) -> Self {
+        let mut said = Self::default();
+        for word in words(text).into_iter().filter(|word| !is_stop(word)) {
+            if said.words.len() >= most {
+                break;
+            }
+            said.stems[0].insert(stemmed(&word, Language::English));
+            said.stems[1].insert(stemmed(&word, Language::Italian));
+            said.words.insert(word);
+        }
+        said
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Whether this folded word is a form of one of them.
+    #[must_use]
+    pub fn has(&self, word: &str) -> bool {
+        self.words.contains(word)
+            || self.stems[0].contains(&stemmed(word, Language::English))
+            || self.stems[1].contains(&stemmed(word, Language::Italian))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_one_word_are_recognised_and_other_words_are_not() {
+        for (one, other) in [("trip", "trips"), ("viaggio", "viaggi"), ("lettera", "lettere"), ("child", "children")] {
+            assert!(are_forms(one, other), "{one} {other}");
+        }
+        for (one, other) in [("trip", "tripod"), ("mare", "mano"), ("house", "horse"), ("2025", "2026"), ("a", "b")] {
+            assert!(!are_forms(one, other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_compared_without_its_folder_and_ending() {
+        for (path, stem) in [
+            ("notes/trip-2026.md", "trip-2026"),
+            ("a.b/c", "c"),
+            ("x.tar.gz", "x.tar"),
+            ("notes", "notes"),
+            (".env", ".env"),
+        ] {
+            assert_eq!(name_stem(path), stem, "{path}");
+        }
+        assert_eq!(name_words("notes/Città_del-mare 2026.md"), ["citta", "del", "mare", "2026"]);
+        assert_eq!(name_words(&"a-".repeat(99)).len(), MAX_NAME_WORDS);
+    }
+
+    #[test]
+    fn said_words_are_known_in_every_form_and_bounded() {
+        let said = Said::of("Leggi la nota sui viaggi, and the letters", 8);
+        for word in ["viaggio", "letter", "nota"] {
+            assert!(said.has(word), "{word}");
+        }
+        for word in ["the", "la", "mare"] {
+            assert!(!said.has(word), "{word}");
+        }
+
+        assert!(!Said::of("trenta quaranta", 1).has("quaranta"));
+        assert!(Said::of("the of", 8).is_empty());
+    }
+}
