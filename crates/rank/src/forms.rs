@@ -13,6 +13,8 @@ const KINDS: &str = "file files document documents doc docs documento documenti 
 
 /// The endings of a file's name and of a word of it are cut off before they are compared; a longer one is no ending.
 const MAX_ENDING: usize = 8;
+/// The fewest letters that may be left of an Italian noun.
+const MIN_NOUN: usize = 3;
 /// The most words of one name or title that are compared.
 pub const MAX_NAME_WORDS: usize = 16;
 
@@ -29,7 +31,13 @@ pub fn are_forms(one: &str, other: &str) -> bool {
 }
 
 fn share_stem(one: &str, other: &str) -> bool {
-    [Language::English, Language::Italian].into_iter().any(|lang| stemmed(one, lang) == stemmed(other, lang))
+    stems(one).iter().zip(stems(other)).any(|(one, other)| *one == other)
+}
+
+/// What the forms of a folded word share, in each language, and as an Italian noun: `lettera` and `lettere` are no verb.
+fn stems(word: &str) -> [String; 3] {
+    let noun = word.strip_suffix(['a', 'e', 'i', 'o']).filter(|stem| stem.len() >= MIN_NOUN).unwrap_or(word);
+    [stemmed(word, Language::English), stemmed(word, Language::Italian), noun.to_owned()]
 }
 
 /// The name of a file without its folder and its ending: `trip-2026` of `notes/trip-2026.md`.
@@ -54,7 +62,7 @@ pub fn name_words(path: &str) -> Vec<String> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Said {
     words: HashSet<String>,
-    stems: [HashSet<String>; 2],
+    stems: [HashSet<String>; 3],
 }
 
 impl Said {
@@ -66,8 +74,9 @@ impl Said {
             if said.words.len() >= most {
                 break;
             }
-            said.stems[0].insert(stemmed(&word, Language::English));
-            said.stems[1].insert(stemmed(&word, Language::Italian));
+            for (known, stem) in said.stems.iter_mut().zip(stems(&word)) {
+                known.insert(stem);
+            }
             said.words.insert(word);
         }
         said
@@ -82,9 +91,7 @@ impl Said {
     /// Whether this folded word is a form of one of them.
     #[must_use]
     pub fn has(&self, word: &str) -> bool {
-        self.words.contains(word)
-            || self.stems[0].contains(&stemmed(word, Language::English))
-            || self.stems[1].contains(&stemmed(word, Language::Italian))
+        self.words.contains(word) || self.stems.iter().zip(stems(word)).any(|(known, stem)| known.contains(&stem))
     }
 }
 

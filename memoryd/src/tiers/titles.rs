@@ -131,7 +131,7 @@ mod tests {
     fn a_title_is_the_first_heading_or_a_first_line_like_one() {
         for (text, title) in [
             ("# Trip to Rome\n\ntext", Some("Trip to Rome")),
-            ("\n\u{feff}\n", None),
+            ("\u{feff}\n\n", None),
             ("\u{feff}# Città\n", Some("Città")),
             ("intro line of the note.\n# Later heading\n", Some("Later heading")),
             ("Boiler manual\n=============\n", Some("Boiler manual")),

@@ -175,7 +175,8 @@ mod tests {
             let words: Vec<&str> = words.split(' ').collect();
             assert_eq!(resolve(&named, &words, PlaceWant::Folder), one("notes"), "{words:?}");
         }
-        for words in ["", "the", "tripod", "the note about the boat", "trip boat", "expenses md", "the sea house trip"] {
+        for words in ["", "the", "tripod", "the note about the boat", "trip boat", "expenses md", "the sea house trip"]
+        {
             let words: Vec<&str> = words.split(' ').collect();
             assert_eq!(resolve(&named, &words, PlaceWant::File), Resolution::None, "{words:?}");
         }

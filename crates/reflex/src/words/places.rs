@@ -90,9 +90,26 @@ mod tests {
 
     #[test]
     fn a_name_of_several_places_or_of_none_has_no_zone() {
-        for place in ["Atlantis", "", "the", "in", "Georgia", "Cambridge", "Birmingham", "Portland", "Russia", "USA", "Canada",
-            "Brazil", "Australia", "Rome and Paris", "rome rome", "a b c d e f g", "Europe", "the kitchen"]
-        {
+        for place in [
+            "Atlantis",
+            "",
+            "the",
+            "in",
+            "Georgia",
+            "Cambridge",
+            "Birmingham",
+            "Portland",
+            "Russia",
+            "USA",
+            "Canada",
+            "Brazil",
+            "Australia",
+            "Rome and Paris",
+            "rome rome",
+            "a b c d e f g",
+            "Europe",
+            "the kitchen",
+        ] {
             assert_eq!(zone(&place.split(' ').collect::<Vec<_>>()), None, "{place}");
         }
     }
