@@ -1,13 +1,13 @@
 """Lists one folder of the workspace, and says honestly what is missing from the list.
 
 It walks down from the workspace folder by folder, follows no link and opens no file. Files that are named like secrets are
-counted and not listed.
+counted and not listed; what is hidden, and the executors, are listed when they are asked for.
 """
 
 import os
 import stat
 
-from metnos_files import answer, is_draft, is_secret_name, open_below, split
+from metnos_files import answer, is_draft, is_kept_back, is_secret_name, open_below, split
 
 DEFAULT_LIMIT = 200
 
@@ -34,7 +34,8 @@ def act(args, ctx):
     names = split(path, top=True, example="notes")
     folder = open_below(ctx.workspace, names, path)
     try:
-        there = [name for name in os.listdir(folder) if not is_draft(name)]
+        hidden, top = args.get("hidden", False), not names
+        there = [name for name in os.listdir(folder) if not is_draft(name) and (hidden or not is_kept_back(name, top))]
         found = sorted(name for name in there if not is_secret_name(name))
         entries = []
         failed = 0

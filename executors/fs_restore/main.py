@@ -188,7 +188,7 @@ def act(args, ctx):
             what, aside = undelete(folder, names[-1], path, keep, note)
         elif of == "fs_move":
             what, aside = unmove(folder, names[-1], path, to[-1], note)
-        elif of == "fs_write":
+        elif of in ("fs_write", "list_remove"):
             what, aside = unwrite(folder, names[-1], path, keep, note)
         elif of == "inbox_add":
             what, aside = unkeep(folder, path, keep, note)

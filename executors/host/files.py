@@ -1,4 +1,5 @@
-"""The file library of the executors that ship: paths, drafts, the trash and the record that undo reads; walks are in `walk.py`.
+"""The file library of the executors that ship: paths, drafts, the trash and the record that undo reads. Walks are in
+`walk.py`, names and kinds that are looked for in `find.py`, lists in `lists.py`.
 
 `host.py` makes it the module `metnos_files`; its digest is part of every `profile.lock`, with that of the host. It
 follows no link and never replaces anything.
@@ -209,6 +210,18 @@ def read_whole(file, path, most, what="be read at once"):
         raise too_large
     one_name(file, path)
     return b"".join(parts)
+
+
+# What people do not mean by their files.
+
+#: At the top of the workspace: what the executors are made of.
+EXECUTORS = "executors"
+
+
+def is_kept_back(name, top):
+    """Whether what has this name, at the `top` of the workspace or below, is no part of what people list, count, find or search
+    unless they ask for it: what begins with a dot, the trash with it, and the executors."""
+    return name.startswith(".") or top and name == EXECUTORS
 
 
 # Names of secrets: `is_secret_name` of proto/src/executor/secret_names.rs, in Python. A test compares both.
@@ -438,22 +451,35 @@ def record(workspace, keep, path, what):
         os.close(trash)
 
 
-# Adding lines.
+# Adding lines, and changing a list. Who does either locks the file first, so that neither is lost to the other.
 
+#: Seconds that a call waits for another one that changes the same file, and between two looks.
+MOST_LOCKED, LOCK_PAUSE = 2.0, 0.01
 ADD = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def open_to_change(name, folder, path):
+    """Opens a file that is there for reading, and for adding to it."""
+    try:
+        return os.open(name, ADD, dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.EISDIR, errno.ENXIO):
+            raise Refused("NotAFile", f"{path} is no file") from None
+        raise refused(error, path) from None
 
 
 def open_to_add(name, folder, path):
     """Opens a file for adding, and says whether it was made for it."""
-    for _ in range(8):
+    for number in range(8):
         try:
-            return os.open(name, ADD, dir_fd=folder), False
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            if error.errno in (errno.EISDIR, errno.ENXIO):
-                raise Refused("NotAFile", f"{path} is no file") from None
-            raise refused(error, path) from None
+            return open_to_change(name, folder, path), False
+        except Refused as refusal:
+            if refusal.error_class != "NotFound":
+                raise
+        if not number:
+            # Who replaces a file leaves its name empty for a moment.
+            time.sleep(LOCK_PAUSE)
+            continue
         try:
             return os.open(name, ADD | os.O_CREAT | os.O_EXCL, FILE_MODE, dir_fd=folder), True
         except FileExistsError:
@@ -463,12 +489,54 @@ def open_to_add(name, folder, path):
     raise Refused("PermissionDenied", f"{path} comes and goes at this very moment; try again")
 
 
+def open_there(name, folder, path):
+    """The same for a file that must be there."""
+    try:
+        return open_to_change(name, folder, path), False
+    except Refused as refusal:
+        if refusal.error_class != "NotFound":
+            raise
+    time.sleep(LOCK_PAUSE)
+    return open_to_change(name, folder, path), False
+
+
+def lock(file, end, path):
+    """Waits until no other call changes this open file, until `end` at most; the lock ends with the descriptor."""
+    while True:
+        try:
+            return os.lockf(file, os.F_TLOCK, 0)
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                # A file system without locks.
+                return None
+        if time.monotonic() > end:
+            raise Refused("PermissionDenied", f"{path} is changed by others at this very moment; try again")
+        time.sleep(LOCK_PAUSE)
+
+
+def open_locked(opens, name, folder, ctx, path):
+    """Opens a file by `opens` and locks it, and says whether it was made for it: what has the name once it is locked."""
+    end = time.monotonic() + min(MOST_LOCKED, ctx.remaining() / 2)
+    while True:
+        file, made = opens(name, folder, path)
+        try:
+            lock(file, end, path)
+            if same(os.fstat(file), look(name, folder, path)):
+                return file, made
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)
+        if time.monotonic() > end:
+            raise Refused("PermissionDenied", f"{path} comes and goes at this very moment; try again")
+
+
 def add(args, ctx, path, of, most, texts):
     """Adds what `texts` makes of the file's end to the file, which is made when missing: the result of the call."""
     names = split_change(path)
     folder = walk_to(ctx.workspace, names[:-1], path, make=True)
     try:
-        file, made = open_to_add(names[-1], folder, path)
+        file, made = open_locked(open_to_add, names[-1], folder, ctx, path)
         try:
             return {"ok": True, "path": "/".join(names), "made": made, **add_to(file, made, args, ctx, path, of, most, texts)}
         except BaseException:

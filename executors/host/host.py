@@ -30,7 +30,7 @@ import time
 CHANNEL = 3
 SEAL = "/seal/_metnos_seal.so"
 NET = "/metnos/net.py"
-LIBRARY = {"metnos_files": "/metnos/files.py", "metnos_walk": "/metnos/walk.py"}
+LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("files", "walk", "find", "lists")}
 LONGEST_LOG_LINE = 4096
 # The most bytes of a piece of a file.
 PIECE = 1 << 16

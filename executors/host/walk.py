@@ -7,7 +7,7 @@ import os
 import stat
 import time
 
-from metnos_files import FOLDER, Refused, is_draft, is_secret_name, look, refused
+from metnos_files import FOLDER, Refused, is_draft, is_kept_back, is_secret_name, look, refused
 
 # How many of the folders between the top of a walk and its place are open at once, and how deep a walk goes.
 HELD = 8
@@ -76,7 +76,8 @@ def shown(names):
 
 class Walk:
     """One walk down a tree: every entry once, folder by folder, in the order of their names. What no walk shows (drafts,
-    and files that are named like secrets) is left out; how many of the latter is counted."""
+    and files that are named like secrets) is left out; how many of the latter is counted. Without `hidden`, what people do
+    not mean by their files (`is_kept_back`) is left out, too, and not counted."""
 
     def __init__(self, top, names, ctx, hidden=False, depth=None, deepest=DEEPEST, most=100_000, cpu=MOST_CPU):
         self.trail = Trail(top)
@@ -103,7 +104,8 @@ class Walk:
 
     def skipped(self, name):
         """Whether no walk shows it."""
-        if is_draft(name) or name.startswith(".") and not self.hidden:
+        top = not self.above and len(self.trail.levels) == 1
+        if is_draft(name) or not self.hidden and is_kept_back(name, top):
             return True
         secret = is_secret_name(name)
         self.omitted += secret

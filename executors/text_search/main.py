@@ -10,6 +10,7 @@ import re
 import stat
 
 from metnos_files import FILE, Refused, answer, is_secret_content, open_below, split
+from metnos_find import Glob
 from metnos_walk import Walk
 
 DEFAULT_LIMIT = 100
@@ -24,90 +25,6 @@ MOST_SHOWN = 400
 MOST_TEXT = 600_000
 # The seconds that a call takes for itself out of those it has, so that it can still say what it has found.
 SHARE = 0.6
-
-
-class Glob:
-    """A pattern of names: `*` any run, `?` any one character, `[abc]` `[!a-z]` one of these. All states at once, as bits."""
-
-    def __init__(self, pattern, case):
-        fold = (lambda text: text) if case else str.casefold
-        self.fold = fold
-        pattern = fold(pattern)
-        #: With a slash it is about the whole path below the folder, and then `*` stays within one name and `**` does not.
-        self.whole = "/" in pattern
-        if not any(sign in pattern for sign in "*?["):
-            # A plain word is looked for anywhere in the name.
-            pattern = f"**{pattern}**" if self.whole else f"*{pattern}*"
-        self.steps = self.read(pattern)
-        #: Where a run may begin, and where it is not bound to one name.
-        self.runs = sum(1 << at for at, (kind, _) in enumerate(self.steps) if kind == "run")
-        self.wide = sum(1 << at for at, (kind, what) in enumerate(self.steps) if kind == "run" and what)
-        self.known = {}
-
-    def read(self, pattern):
-        steps, at = [], 0
-        while at < len(pattern):
-            sign = pattern[at]
-            at += 1
-            if sign == "*":
-                wide = not self.whole
-                while at < len(pattern) and pattern[at] == "*":
-                    wide, at = True, at + 1
-                if steps and steps[-1][0] == "run":
-                    wide = wide or steps.pop()[1]
-                steps.append(("run", wide))
-            elif sign == "?":
-                steps.append(("any", None))
-            elif sign == "[":
-                end = pattern.find("]", at + 2 if pattern[at:at + 1] in ("!", "^") else at + 1)
-                if end < 0:
-                    raise Refused("BadPattern", "the pattern opens [ and does not close it; write [[] for the character itself")
-                steps.append(("set", pattern[at:end]))
-                at = end + 1
-            else:
-                steps.append(("one", sign))
-        return steps
-
-    @staticmethod
-    def in_set(text, sign):
-        inverse = text[0] in "!^"
-        text = text[1:] if inverse else text
-        at = 0
-        while at < len(text):
-            if at + 2 < len(text) and text[at + 1] == "-":
-                if text[at] <= sign <= text[at + 2]:
-                    return not inverse
-                at += 3
-            else:
-                if text[at] == sign:
-                    return not inverse
-                at += 1
-        return inverse
-
-    def takes(self, sign):
-        """The steps that take this character, as bits."""
-        found = self.known.get(sign)
-        if found is None:
-            found = 0
-            for at, (kind, what) in enumerate(self.steps):
-                if kind == "one" and what == sign or sign != "/" and (kind == "any" or kind == "set" and self.in_set(what, sign)):
-                    found |= 1 << at
-            self.known[sign] = found
-        return found
-
-    def fits(self, path):
-        text = self.fold(path if self.whole else path.rsplit("/", 1)[-1])
-        end = 1 << len(self.steps)
-        now = 1
-        now |= (now & self.runs) << 1
-        for sign in text:
-            stay = now & (self.wide if sign == "/" else self.runs)
-            now = (now & self.takes(sign)) << 1 | stay
-            # Two runs never stand side by side, so one step past each is enough.
-            now |= (now & self.runs) << 1
-            if not now:
-                return False
-        return bool(now & end)
 
 
 class Late(Exception):

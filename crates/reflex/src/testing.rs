@@ -64,6 +64,8 @@ pub fn shipped() -> Vec<Candidate> {
         seed!("fs_read"),
         seed!("fs_write"),
         seed!("json_query"),
+        seed!("list_read"),
+        seed!("list_remove"),
         seed!("note_add"),
         seed!("text_search"),
         seed!("text_stats"),

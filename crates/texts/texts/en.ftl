@@ -271,6 +271,7 @@ undo-act = { $state ->
         [fs_delete] { $path } is back.
         [fs_move] { $path } has its old name again.
         [fs_write] { $path } is as it was before.
+        [list_remove] What was taken off { $path } is on it again.
         [inbox_add] { $path } is taken out of the inbox again.
        *[other] What { $executor } did is taken back.
     }

@@ -292,6 +292,7 @@ undo-act = { $state ->
         [fs_delete] { $path } è tornato al suo posto.
         [fs_move] { $path } ha di nuovo il suo nome.
         [fs_write] { $path } è di nuovo com'era prima.
+        [list_remove] Ciò che era stato tolto da { $path } c'è di nuovo.
         [inbox_add] { $path } è stato tolto di nuovo.
        *[other] Ciò che ha fatto { $executor } è annullato.
     }

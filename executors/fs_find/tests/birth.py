@@ -95,4 +95,40 @@ def cases():
             "args": {"hidden": True},
             "expect": {"ok": True, "values": {"/total": 1, "/omitted": 2}},
         },
+        {
+            "name": "the executors are not among the files, and no hidden secret is counted as left out",
+            "files": {"executors/long.md": {"text": "0123456789"}, ".env": {"text": "x"}, "notes/executors/a.md": {"text": "x"}},
+            "args": {"kind": "file", "sort": "longest"},
+            "expect": {"ok": True, "values": {"/entries/0/path": "notes/executors/a.md", "/total": 1, "/complete": True}},
+        },
+        {
+            "name": "the executors are found when their folder is named",
+            "files": {"executors/long.md": {"text": "0123456789"}},
+            "args": {"path": "executors"},
+            "expect": {"ok": True, "values": {"/entries/0/path": "executors/long.md", "/total": 1}},
+        },
+        {
+            "name": "photos are known by their endings, whatever the case",
+            "files": {"a.JPG": {"text": "x"}, "b.heic": {"text": "x"}, "c.md": {"text": "x"}, "jpg": {"text": "x"}, "d.jpg/e": {"text": "x"}},
+            "args": {"type": "image"},
+            "expect": {"ok": True, "values": {"/total": 2, "/entries/0/path": "a.JPG", "/entries/1/path": "b.heic"}},
+        },
+        {
+            "name": "what was just made was changed today and not yesterday",
+            "files": {"a.md": {"text": "x"}},
+            "args": {"changed": "yesterday"},
+            "expect": {"ok": True, "values": {"/total": 0}},
+        },
+        {
+            "name": "what was just made was changed this year",
+            "files": {"a.md": {"text": "x"}},
+            "args": {"changed": "this_year", "offset": "+00:00"},
+            "expect": {"ok": True, "values": {"/total": 1}},
+        },
+        {
+            "name": "a day that no calendar has is no day",
+            "files": {},
+            "args": {"changed_on": "2026-02-30"},
+            "expect": {"ok": False, "class": "BadTime"},
+        },
     ]

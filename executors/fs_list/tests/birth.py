@@ -86,7 +86,25 @@ def cases():
         {
             "name": "names of secrets are left out and counted, also among hidden ones",
             "files": {".env": {"text": "x"}, "id_rsa": {"text": "x"}, "a.md": {"text": "x"}},
-            "args": {},
+            "args": {"hidden": True},
             "expect": {"ok": True, "values": {"/total": 1, "/omitted": 2}},
+        },
+        {
+            "name": "what begins with a dot and the executors are not listed, and not counted as left out",
+            "files": {".trash-1-a": {"text": "x"}, ".env": {"text": "x"}, "executors/b": {"text": "x"}, "id_rsa": {"text": "x"}, "a.md": {"text": "x"}},
+            "args": {},
+            "expect": {"ok": True, "values": {"/entries": [{"name": "a.md", "kind": "file", "size": 1}], "/total": 1, "/omitted": 1, "/truncated": False}},
+        },
+        {
+            "name": "what is hidden is listed when it is asked for",
+            "files": {".trash-1-a": {"text": "x"}, "executors/b": {"text": "x"}, "a.md": {"text": "x"}},
+            "args": {"hidden": True},
+            "expect": {"ok": True, "values": {"/entries/0/name": ".trash-1-a", "/entries/2/name": "executors", "/total": 3}},
+        },
+        {
+            "name": "the executors are listed by their very name, and a folder of that name elsewhere is like any",
+            "files": {"executors/b": {"text": "x"}},
+            "args": {"path": "executors"},
+            "expect": {"ok": True, "values": {"/entries/0/name": "b", "/total": 1}},
         },
     ]

@@ -85,4 +85,16 @@ def cases():
             "args": {"pattern": "x", "hidden": True},
             "expect": {"ok": True, "values": {"/total": 1, "/omitted": 2}},
         },
+        {
+            "name": "neither the executors nor what is hidden is searched unless it is asked for",
+            "files": {"executors/main.py": {"text": "milk"}, ".env": {"text": "milk"}, ".trash-1-a": {"text": "milk"}, "a.md": {"text": "milk"}},
+            "args": {"pattern": "milk"},
+            "expect": {"ok": True, "values": {"/total": 1, "/searched": 1, "/matches/0/path": "a.md"}},
+        },
+        {
+            "name": "the executors are searched when their folder is named",
+            "files": {"executors/main.py": {"text": "milk"}},
+            "args": {"pattern": "milk", "path": "executors"},
+            "expect": {"ok": True, "values": {"/total": 1}},
+        },
     ]

@@ -131,6 +131,12 @@ mod tests {
                 "a.md ha di nuovo il suo nome.",
             ),
             ("fs_write", json!({"path": "a.md"}), "a.md is as it was before.", "a.md è di nuovo com'era prima."),
+            (
+                "list_remove",
+                json!({"path": "notes/list.md"}),
+                "What was taken off notes/list.md is on it again.",
+                "Ciò che era stato tolto da notes/list.md c'è di nuovo.",
+            ),
             ("note_add", json!({}), "The note is taken out again.", "La nota non c'è più."),
             ("other", json!({}), "What other did is taken back.", "Ciò che ha fatto other è annullato."),
         ] {

@@ -149,7 +149,9 @@ impl Policy {
         let field = asking.judgement.fields.iter().find(|field| field.role == Role::Path)?;
         let path = asking.filled.value.pointer(&field.pointer)?.as_str()?.to_owned();
         let place = CallRef(COUNTS_FROM.saturating_add(call.place.0));
-        let arguments = Sealed::new(Value::from_iter([("path", path)]).to_string().as_bytes()).ok()?;
+        // Also what no list of a person shows: the act would touch it.
+        let arguments = Value::Object([("path".to_owned(), Value::from(path)), ("all".to_owned(), Value::from(true))].into_iter().collect());
+        let arguments = Sealed::new(arguments.to_string().as_bytes()).ok()?;
         let counting = Call {
             turn: call.turn,
             place,

@@ -34,8 +34,18 @@ fn remover() -> FakeExecutor {
     }
 }
 
+/// What counts for a card: all of it, also what is hidden.
+fn counter() -> FakeExecutor {
+    let properties = json!({"path": {"type": "string", "minLength": 1, "maxLength": 4096}, "all": {"type": "boolean"}});
+    FakeExecutor {
+        manifest: crate::peers::testing::manifest_text("fs_count", &[("/path", "path"), ("/all", "flag")]),
+        schema: crate::peers::testing::schema_text(&properties, &["path", "all"]),
+        ..FakeExecutor::reader("fs_count")
+    }
+}
+
 async fn world(folder: &std::path::Path) -> World {
-    let (remover, counter, reader) = (remover(), FakeExecutor::reader("fs_count"), FakeExecutor::reader("fs_read"));
+    let (remover, counter, reader) = (remover(), counter(), FakeExecutor::reader("fs_read"));
     let all = vec![remover.clone(), counter.clone(), reader.clone()];
     let world = World::settled(folder, all, &[&remover, &counter, &reader]).await;
     *world.sandbox.result.borrow_mut() = json!({"ok": true, "files": 681, "folders": 3, "bytes": 9, "covered": 0});

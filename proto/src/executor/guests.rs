@@ -15,7 +15,7 @@ const CLOSED: [&str; 1] = ["executors"];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 21] = [
+pub const SHIPPED: [&str; 23] = [
     "clock_now",
     "csv_query",
     "file_get",
@@ -30,6 +30,8 @@ pub const SHIPPED: [&str; 21] = [
     "fs_write",
     "inbox_add",
     "json_query",
+    "list_read",
+    "list_remove",
     "llm_classify",
     "llm_summarise",
     "note_add",

@@ -68,6 +68,10 @@ pub const FIRST_CONNECTION: i32 = 5;
 pub const FILES_FILE: &str = "/metnos/files.py";
 /// Its walks.
 pub const WALK_FILE: &str = "/metnos/walk.py";
+/// Its part for names and kinds that are looked for.
+pub const FIND_FILE: &str = "/metnos/find.py";
+/// Its part for lists.
+pub const LISTS_FILE: &str = "/metnos/lists.py";
 /// What makes Python's own modules use those connections, in the sandbox.
 pub const NET_FILE: &str = "/metnos/net.py";
 /// The certificate authorities, in sandboxd's own view and in the sandbox.

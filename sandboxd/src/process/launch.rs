@@ -14,7 +14,7 @@ use crate::confine::approved::GrantView;
 use crate::confine::inner::{self, ProcessParts, ProcessRole};
 use crate::confine::order;
 use crate::confine::seccomp::{Filter, ListError, Runs, Stage};
-use crate::plan::{FILES_FILE, Namespace, Plan, WALK_FILE};
+use crate::plan::{FILES_FILE, FIND_FILE, LISTS_FILE, Namespace, Plan, WALK_FILE};
 use crate::process::frames::{self, Instruction};
 use crate::process::groups::{Group, Groups};
 use crate::sys::{self, Cloned};
@@ -26,6 +26,10 @@ pub const HOST: &[u8] = include_bytes!("../../../executors/host/host.py");
 pub const FILES: &[u8] = include_bytes!("../../../executors/host/files.py");
 /// Its walks.
 pub const WALK: &[u8] = include_bytes!("../../../executors/host/walk.py");
+/// Its part for names and kinds that are looked for.
+pub const FIND: &[u8] = include_bytes!("../../../executors/host/find.py");
+/// Its part for lists.
+pub const LISTS: &[u8] = include_bytes!("../../../executors/host/lists.py");
 
 /// What makes Python's own modules use a call's connections, part of this binary.
 pub const NET: &[u8] = include_bytes!("../../../executors/host/net.py");
@@ -188,7 +192,7 @@ impl Launcher {
     #[must_use]
     pub fn host_digest() -> Blake3 {
         static DIGEST: OnceLock<Blake3> = OnceLock::new();
-        *DIGEST.get_or_init(|| Blake3::of(&[HOST, FILES, WALK].concat()))
+        *DIGEST.get_or_init(|| Blake3::of(&[HOST, FILES, WALK, FIND, LISTS].concat()))
     }
 
     /// The digest of what makes Python's own modules use a call's connections.
@@ -264,7 +268,7 @@ impl Launcher {
             Cloned::Child => {
                 let material = ProcessParts {
                     host: HOST,
-                    library: [(FILES_FILE, FILES), (WALK_FILE, WALK)],
+                    library: [(FILES_FILE, FILES), (WALK_FILE, WALK), (FIND_FILE, FIND), (LISTS_FILE, LISTS)],
                     net: NET,
                     connections,
                     world,

@@ -6,7 +6,7 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 21] = [
+const SEEDS: [&str; 23] = [
     "clock_now",
     "csv_query",
     "file_get",
@@ -21,6 +21,8 @@ const SEEDS: [&str; 21] = [
     "fs_write",
     "inbox_add",
     "json_query",
+    "list_read",
+    "list_remove",
     "llm_classify",
     "llm_summarise",
     "note_add",
@@ -107,6 +109,10 @@ fn owner_named_files_are_written_appended_moved_and_trashed() {
     // Each text stands on a line of its own.
     done("fs_append", &["path=notes/list.md", "content=bread"]);
     assert_eq!(text(&set, "notes/list.md"), "milk\nbread\n");
+    done("list_remove", &["path=notes/list.md", "content=milk"]);
+    assert_eq!(text(&set, "notes/list.md"), "bread\n");
+    assert_eq!(set.json(&["undo"]).0, 0);
+    assert_eq!(text(&set, "notes/list.md"), "milk\nbread\n");
     done("fs_move", &["path=notes/list.md", "to=notes/shopping-list.md"]);
     assert_eq!(text(&set, "notes/shopping-list.md"), "milk\nbread\n");
     done("fs_delete", &["path=notes/shopping-list.md"]);
@@ -165,13 +171,16 @@ fn no_spelling_of_a_core_path_passes_any_executor_that_takes_a_path() {
     for spelling in SPELLINGS {
         let path = format!("path={spelling}");
         let to = format!("to={spelling}");
-        let calls: [(&str, &[&str]); 11] = [
+        let calls: [(&str, &[&str]); 14] = [
             ("fs_find", &[&path]),
             ("text_search", &[&path, "pattern=root"]),
             ("note_add", &[&path, "text=x"]),
             ("fs_read", &[&path]),
             ("fs_list", &[&path]),
             ("fs_count", &[&path]),
+            ("fs_count", &[&path, "all=true"]),
+            ("list_read", &[&path]),
+            ("list_remove", &[&path, "all=true"]),
             ("fs_write", &[&path, "content=x"]),
             ("fs_append", &[&path, "content=x"]),
             ("fs_delete", &[&path]),

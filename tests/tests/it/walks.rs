@@ -56,7 +56,7 @@ fn tree_deeper_than_path_max_is_walked_deleted_and_restored() {
     // Both are deeper than the descriptors of a call.
     for (top, levels, name) in [("low", 80, "d"), ("lower", 1600, "d")] {
         deep(&set, top, levels, name);
-        let counted = good(&set, "fs_count", &json!({"path": top}));
+        let counted = good(&set, "fs_count", &json!({"path": top, "all": true}));
         assert_eq!((&counted["files"], &counted["folders"]), (&json!(1), &json!(levels + 1)), "{counted}");
         for (executor, arguments) in [
             ("fs_find", json!({"path": top, "name": "end.txt"})),
@@ -111,12 +111,15 @@ fn walks_leave_out_what_is_named_like_a_secret_and_say_how_much() {
     assert_eq!((&found["total"], &found["omitted"]), (&json!(1), &json!(3)), "{found}");
     let found = good(&set, "text_search", &json!({"path": "box", "pattern": "TOKEN", "hidden": true}));
     assert_eq!((&found["total"], &found["omitted"]), (&json!(1), &json!(3)), "{found}");
-    let listed = good(&set, "fs_list", &json!({"path": "box"}));
+    let listed = good(&set, "fs_list", &json!({"path": "box", "hidden": true}));
     assert_eq!((&listed["total"], &listed["omitted"]), (&json!(1), &json!(3)), "{listed}");
     assert!(!listed.to_string().contains("id_rsa"));
     // A count is about what an act on the folder touches; what a folder of secrets holds is covered, and that is said.
-    let counted = good(&set, "fs_count", &json!({"path": "box"}));
+    let counted = good(&set, "fs_count", &json!({"path": "box", "all": true}));
     assert_eq!((&counted["files"], &counted["folders"], &counted["covered"]), (&json!(3), &json!(2), &json!(1)));
+    // What a person means by the files of a folder is what a list shows of it.
+    let counted = good(&set, "fs_count", &json!({"path": "box"}));
+    assert_eq!((&counted["files"], &counted["omitted"]), (&json!(1), &json!(2)), "{counted}");
     put(&set, "notes/plain.md", "x");
     assert_eq!(good(&set, "fs_find", &json!({"path": "notes"})).get("omitted"), None, "nothing is said of nothing");
     set.verify();
@@ -149,7 +152,7 @@ fn a_card_says_of_which_folders_the_contents_are_not_counted() {
     let (code, done) = set.json(&["approval", "approve", id]);
     assert_eq!((code, &done["result"]["files"], &done["result"]["covered"]), (0, &json!(2), &json!(2)), "{done:#}");
     assert_eq!(set.json(&["undo"]).0, 0);
-    let counted = good(&set, "fs_count", &json!({"path": "box/secrets"}));
+    let counted = good(&set, "fs_count", &json!({"path": "box/secrets", "all": true}));
     assert_eq!((&counted["files"], &counted["covered"]), (&json!(20), &json!(0)), "{counted}");
     set.verify();
 }
@@ -166,7 +169,8 @@ fn drafts_of_killed_calls_are_hidden_and_removed_at_the_next_write() {
         let file = std::fs::File::options().write(true).open(set.workspace(path)).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
     }
-    assert_eq!(good(&set, "fs_list", &json!({"path": "box"}))["total"], 3);
+    assert_eq!(good(&set, "fs_list", &json!({"path": "box", "hidden": true}))["total"], 3);
+    assert_eq!(good(&set, "fs_list", &json!({"path": "box"}))["total"], 1);
     assert_eq!(good(&set, "fs_find", &json!({"path": "box", "hidden": true}))["total"], 3);
     assert_eq!(good(&set, "text_search", &json!({"path": "box", "pattern": "half", "hidden": true}))["total"], 3);
     let (code, refused) = run(&set, "fs_write", &json!({"path": name("c"), "content": "x"}));

@@ -1,0 +1,227 @@
+"""What the executors that find and count files share, part of the file library (`files.py`): patterns of names, kinds by
+ending, and times of change. `host.py` makes it the module `metnos_find`. It opens no file.
+"""
+
+import stat
+import time
+
+from metnos_files import Refused
+
+DAY = 86_400
+UNITS = {"S": 1, "M": 60, "H": 3600}
+# What the ending of a name says a file is. A person calls some files by more than one of these.
+TEXTS = "md markdown txt text org rst adoc"
+TYPES = {
+    "text": TEXTS,
+    "document": f"pdf doc docx odt rtf pages ppt pptx odp key epub tex {TEXTS}",
+    "table": "csv tsv xls xlsx ods numbers",
+    "image": "jpg jpeg png gif webp heic heif tif tiff bmp svg avif raw cr2 nef arw dng",
+    "audio": "mp3 m4a flac ogg oga opus wav aac wma aif aiff mid midi",
+    "video": "mp4 m4v mkv mov avi webm mpg mpeg wmv 3gp ts",
+    "archive": "zip tar gz tgz bz2 xz 7z rar zst",
+}
+ENDINGS = {name: frozenset(endings.split()) for name, endings in TYPES.items()}
+
+
+class Glob:
+    """A pattern of names: `*` any run, `?` any one character, `[abc]` `[!a-z]` one of these. All states at once, as bits."""
+
+    def __init__(self, pattern, case):
+        fold = (lambda text: text) if case else str.casefold
+        self.fold = fold
+        pattern = fold(pattern)
+        #: With a slash it is about the whole path below the folder, and then `*` stays within one name and `**` does not.
+        self.whole = "/" in pattern
+        if not any(sign in pattern for sign in "*?["):
+            # A plain word is looked for anywhere in the name.
+            pattern = f"**{pattern}**" if self.whole else f"*{pattern}*"
+        self.steps = self.read(pattern)
+        #: Where a run may begin, and where it is not bound to one name.
+        self.runs = sum(1 << at for at, (kind, _) in enumerate(self.steps) if kind == "run")
+        self.wide = sum(1 << at for at, (kind, what) in enumerate(self.steps) if kind == "run" and what)
+        self.known = {}
+
+    def read(self, pattern):
+        steps, at = [], 0
+        while at < len(pattern):
+            sign = pattern[at]
+            at += 1
+            if sign == "*":
+                wide = not self.whole
+                while at < len(pattern) and pattern[at] == "*":
+                    wide, at = True, at + 1
+                if steps and steps[-1][0] == "run":
+                    wide = wide or steps.pop()[1]
+                steps.append(("run", wide))
+            elif sign == "?":
+                steps.append(("any", None))
+            elif sign == "[":
+                end = pattern.find("]", at + 2 if pattern[at:at + 1] in ("!", "^") else at + 1)
+                if end < 0:
+                    raise Refused("BadPattern", "the pattern opens [ and does not close it; write [[] for the character itself")
+                steps.append(("set", pattern[at:end]))
+                at = end + 1
+            else:
+                steps.append(("one", sign))
+        return steps
+
+    @staticmethod
+    def in_set(text, sign):
+        inverse = text[0] in "!^"
+        text = text[1:] if inverse else text
+        at = 0
+        while at < len(text):
+            if at + 2 < len(text) and text[at + 1] == "-":
+                if text[at] <= sign <= text[at + 2]:
+                    return not inverse
+                at += 3
+            else:
+                if text[at] == sign:
+                    return not inverse
+                at += 1
+        return inverse
+
+    def takes(self, sign):
+        """The steps that take this character, as bits."""
+        found = self.known.get(sign)
+        if found is None:
+            found = 0
+            for at, (kind, what) in enumerate(self.steps):
+                if kind == "one" and what == sign or sign != "/" and (kind == "any" or kind == "set" and self.in_set(what, sign)):
+                    found |= 1 << at
+            self.known[sign] = found
+        return found
+
+    def fits(self, path):
+        text = self.fold(path if self.whole else path.rsplit("/", 1)[-1])
+        end = 1 << len(self.steps)
+        now = 1
+        now |= (now & self.runs) << 1
+        for sign in text:
+            stay = now & (self.wide if sign == "/" else self.runs)
+            now = (now & self.takes(sign)) << 1 | stay
+            # Two runs never stand side by side, so one step past each is enough.
+            now |= (now & self.runs) << 1
+            if not now:
+                return False
+        return bool(now & end)
+
+
+def length(text):
+    """`P7D`, `PT2H30M`, `P2W` in seconds."""
+    date, _, clock = text[1:].partition("T")
+    seconds, number = 0, ""
+    for part, units in ((date, {"W": 7 * DAY, "D": DAY}), (clock, UNITS)):
+        for sign in part:
+            if sign.isdigit():
+                number += sign
+            else:
+                seconds += int(number or 0) * units[sign]
+                number = ""
+    return seconds
+
+
+def ahead(offset):
+    """`+01:00` in seconds."""
+    seconds = int(offset[1:3]) * 3600 + int(offset[4:]) * 60
+    return -seconds if offset[0] == "-" else seconds
+
+
+def begin_of(day, offset):
+    """The first second of a day, on a clock that is so far ahead of UTC."""
+    year, month, number = int(day[:4]), int(day[5:7]), int(day[8:])
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not 1 <= month <= 12 or not 1 <= number <= (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]:
+        raise Refused("BadTime", f"{day} is no day of the calendar")
+    return days_from(year, month, number) * DAY - ahead(offset)
+
+
+def kind_of(mode):
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "link" if stat.S_ISLNK(mode) else "other"
+
+
+def days_from(year, month, day):
+    """Days between 1970-01-01 and a day of the calendar."""
+    years = year - (month <= 2)
+    era, of_era = divmod(years, 400)
+    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
+
+
+def period(name, offset, now):
+    """When a period of the calendar begins and ends, in seconds, on a clock that is so far ahead of UTC; weeks begin on Monday."""
+    shift = ahead(offset)
+    here = time.gmtime(now + shift)
+    today = days_from(here.tm_year, here.tm_mon, here.tm_mday)
+    monday = today - here.tm_wday
+    month = days_from(here.tm_year, here.tm_mon, 1)
+    before = days_from(here.tm_year - (here.tm_mon == 1), (here.tm_mon - 2) % 12 + 1, 1)
+    after = days_from(here.tm_year + (here.tm_mon == 12), here.tm_mon % 12 + 1, 1)
+    begin, end = {
+        "today": (today, today + 1),
+        "yesterday": (today - 1, today),
+        "this_week": (monday, monday + 7),
+        "last_week": (monday - 7, monday),
+        "this_month": (month, after),
+        "last_month": (before, month),
+        "this_year": (days_from(here.tm_year, 1, 1), days_from(here.tm_year + 1, 1, 1)),
+        "last_year": (days_from(here.tm_year - 1, 1, 1), days_from(here.tm_year, 1, 1)),
+    }[name]
+    return begin * DAY - shift, end * DAY - shift
+
+
+def is_type(name, wanted):
+    """Whether the ending of a name says that it is of this type."""
+    stem, dot, ending = name.rpartition(".")
+    return bool(stem and dot) and ending.casefold() in ENDINGS[wanted]
+
+
+class Wanted:
+    """What is looked for: what the arguments say of name, kind, type, size and time of change."""
+
+    def __init__(self, args):
+        self.glob = Glob(args["name"], args.get("case", False)) if "name" in args else None
+        self.kind = args.get("kind", "any")
+        self.type = args.get("type", "any")
+        self.least, self.most = args.get("min_size"), args.get("max_size")
+        self.after = self.before = None
+        self.between(args, args.get("offset", "+00:00"))
+
+    def between(self, args, offset):
+        """The narrowest of the times that the arguments name."""
+        spans = []
+        if "changed_after" in args:
+            spans.append((begin_of(args["changed_after"], offset), None))
+        if "changed_before" in args:
+            spans.append((None, begin_of(args["changed_before"], offset)))
+        if "changed_on" in args:
+            day = begin_of(args["changed_on"], offset)
+            spans.append((day, day + DAY))
+        if "changed_within" in args:
+            spans.append((time.time() - length(args["changed_within"]), None))
+        if "changed" in args:
+            spans.append(period(args["changed"], offset, time.time()))
+        self.after = max((after for after, _ in spans if after is not None), default=None)
+        self.before = min((before for _, before in spans if before is not None), default=None)
+
+    def is_all(self):
+        """Whether nothing is left out."""
+        return (self.glob, self.kind, self.type, self.least, self.most, self.after, self.before) == (None, "any", "any", *[None] * 4)
+
+    def fits(self, path, status, kind):
+        """Whether what lies at `path` is wanted."""
+        if self.kind not in ("any", kind):
+            return False
+        if self.type != "any" and (kind != "file" or not is_type(path.rsplit("/", 1)[-1], self.type)):
+            return False
+        if self.least is not None or self.most is not None:
+            # Only files have a size that says something.
+            if kind != "file" or status.st_size < (self.least or 0) or self.most is not None and status.st_size > self.most:
+                return False
+        if self.after is not None and status.st_mtime < self.after or self.before is not None and status.st_mtime >= self.before:
+            return False
+        return self.glob is None or self.glob.fits(path)
