@@ -3,6 +3,8 @@
 
 pub mod accumulator;
 mod anthropic;
+#[cfg(test)]
+mod dialogue_tests;
 mod fields;
 pub mod json;
 mod listing;
