@@ -10,7 +10,7 @@ use metnos_proto::ids::{SessionId, TraceId, TurnId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    AgerProposalList, AgerProposals, Anchored, AnswerFound, AnswerOf, BeginTurn, ChainHead, CloseTurn,
+    AgerProposalList, AgerProposals, Anchored, AnswerFound, AnswerOf, BeginTurn, ChainHead, CleanTurn, CloseTurn,
     ConstitutionModified, Cost, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost,
     GapList, Gaps, MarkState, Marked, MemoryReport, MemoryStatus, MnestCount, Mnests, ModelAsked, OwnersAct, PageQuery,
     Query, QueryResult, Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started,
@@ -342,6 +342,17 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
         Ok((self.memory.constitution(self.asker(RoleName::Policyd), &ask)?, []))
+    }
+
+    fn clean_turn(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: CleanTurn,
+        []: [Sealed; 0],
+    ) -> Served<Done, 0> {
+        self.memory.clean_turn(&ask);
+        Ok((Done {}, []))
     }
 
     fn system_event(

@@ -112,6 +112,7 @@ crate::edges! {
         ask act(Act, 1) -> (Acted, 0) within 120_000;
         ask release(Release, 0) -> (Released, 1) within 10_000;
         ask fund_turn(FundTurn, 0) -> (TurnFunded, 0) within 10_000;
+        ask undo_last(UndoLast, 0) -> (UndoneLast, 0) within 120_000;
         ask end_turn(EndTurn, 0) -> (Done, 0) within 5_000;
         note CallProgress;
     }
@@ -215,6 +216,7 @@ crate::edges! {
         ask model_asked(ModelAsked, 1) -> (Recorded, 0) within 10_000;
         ask cost(Cost, 0) -> (Recorded, 0) within 10_000;
         ask spending(Spending, 0) -> (Spent, 0) within 10_000;
+        ask clean_turn(CleanTurn, 0) -> (Done, 0) within 10_000;
         ask query_page(PageQuery, 0) -> (QueryResult, 1) within 10_000;
         note ChainHead;
     }

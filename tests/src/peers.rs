@@ -13,8 +13,8 @@ use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Resources};
 use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::memoryd::{
-    Anchored, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended, ExecutorBorn,
-    ExecutorLost, ModelAsked, Recorded, Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
+    Anchored, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended,
+    ExecutorBorn, ExecutorLost, ModelAsked, Recorded, Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
 };
 use metnos_proto::msg::sandboxd::{
     Birth, Born, ClearFindings, Decided, Fill, Forget, Install, Kill, KilledCount, Pool, PoolEntry, PoolListing,
@@ -122,6 +122,10 @@ impl policyd_memoryd::ServeBlocking for Memory {
     ) -> Served<metnos_proto::msg::memoryd::QueryResult, 1> {
         Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
             .into())
+    }
+
+    fn clean_turn(&mut self, _: &FromPolicyd, _: TraceId, _: CleanTurn, []: [Sealed; 0]) -> Served<Done, 0> {
+        Ok((Done {}, []))
     }
 
     fn decision(&mut self, _: &FromPolicyd, _: TraceId, _: Decision, [_arguments]: [Sealed; 1]) -> Served<Recorded, 0> {

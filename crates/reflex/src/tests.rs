@@ -228,7 +228,7 @@ fn bare_file_name_is_resolved_for_reads_but_never_for_writes() {
 fn a_folder_that_was_named_before_may_be_named_without_a_slash() {
     let mut envelope = envelope();
     assert!(matches!(plan("list projects", &envelope), Reply::NotUnderstood(_)));
-    envelope.recent.push(Recent { seq: 1, text: "read projects/plan.md".into() });
+    envelope.recent.push(Recent::said(1, "read projects/plan.md"));
     let Reply::Plan(plan) = plan("list projects", &envelope) else { panic!() };
     assert_eq!(plan.calls[0].arguments, json!({"path": "projects"}));
 }

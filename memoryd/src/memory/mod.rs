@@ -5,6 +5,7 @@
 //! answers back until then.
 
 mod chain_head;
+mod clean_turns;
 mod envelope;
 mod journal;
 mod medium_tier;
@@ -29,6 +30,7 @@ use metnos_proto::msg::common::Refusal;
 use metnos_proto::msg::memoryd::ChainHead;
 
 use chain_head::ChainHeads;
+use clean_turns::CleanTurns;
 use envelope::Catalogue;
 use journal::Journal;
 use medium_tier::MediumTier;
@@ -59,6 +61,7 @@ pub struct Memory {
     spending: Spending,
     medium: MediumTier,
     suspended: SuspendedTurns,
+    clean: CleanTurns,
     files: OwnerFiles,
     catalogue: Catalogue,
     heads: ChainHeads,
@@ -91,6 +94,7 @@ impl Memory {
             spending,
             medium,
             suspended,
+            clean: CleanTurns::default(),
             files,
             catalogue: Catalogue::default(),
             heads: ChainHeads::default(),

@@ -10,8 +10,8 @@ use metnos_proto::msg::common::{
     CallRef, Channel, ExecutorDigests, ExecutorId, InputRef, Lang, Outcome, Resources, Standing,
 };
 use metnos_proto::msg::memoryd::{
-    BeginTurn, CloseTurn, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, Received, Recorded,
-    Started, TurnClosed, Verdict, WishedSignature,
+    BeginTurn, CleanTurn, CloseTurn, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, Received,
+    Recorded, Started, TurnClosed, Verdict, WishedSignature,
 };
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::phase::{Machine, RecallPhase};
@@ -209,6 +209,11 @@ impl Memory {
     pub fn answer(&mut self, n: u8, text: &str) -> Recorded {
         let word = Delivered { turn: turn(n), end: TurnEnd::Answered };
         self.delivered(asker(RoleName::Gatewayd), &word, text.as_bytes().to_vec()).unwrap()
+    }
+
+    /// policyd says that nothing of lower trust was read in the turn.
+    pub fn was_clean(&mut self, n: u8, principal: &str) {
+        self.clean_turn(&CleanTurn { turn: turn(n), principal: principal.to_owned() });
     }
 
     pub fn born(&mut self, candidate: &Candidate) -> Answer<Recorded> {

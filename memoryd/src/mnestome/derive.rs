@@ -117,6 +117,22 @@ pub fn successes(records: &[Record]) -> Vec<ExecutorId> {
     ended.filter_map(id_of).collect()
 }
 
+/// The executors that ran in the turn and how each ended, in the order in which they ended.
+#[must_use]
+pub fn ends(records: &[Record]) -> Vec<(ExecutorId, Outcome)> {
+    let id_of = |wanted: CallId| {
+        records.iter().find_map(|record| match record {
+            Record::Started { call, id, .. } if *call == wanted => Some(id.clone()),
+            Record::Started { .. } | Record::Ended { .. } => None,
+        })
+    };
+    let ended = records.iter().filter_map(|record| match record {
+        Record::Ended { call, outcome, .. } => id_of(*call).map(|id| (id, *outcome)),
+        Record::Started { .. } => None,
+    });
+    ended.collect()
+}
+
 /// The executor that succeeded last in the turn.
 #[must_use]
 pub fn last_success(records: &[Record]) -> Option<ExecutorId> {

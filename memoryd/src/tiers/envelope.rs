@@ -9,6 +9,12 @@ pub const MAX_CANDIDATES: usize = 16;
 pub const MAX_RECENT: u32 = 10;
 /// How much of one of them is shown, in characters.
 pub const MAX_RECENT_CHARS: usize = 1_200;
+/// Of how many of the last ones it is shown what came of them.
+pub const MAX_EXCHANGES: usize = 6;
+/// How much of one answer is shown, in characters.
+pub const MAX_ANSWER_CHARS: usize = 600;
+/// How many runs of one of those turns are named.
+pub const MAX_RAN: usize = 8;
 /// How many turns of longer ago are recalled for one.
 pub const MAX_EVIDENCE: usize = 6;
 /// How much of one of them is shown, in characters.
@@ -58,6 +64,13 @@ pub fn build(parts: Parts<'_>) -> Envelope {
     for words in &mut recent {
         if let Some((end, _)) = words.text.char_indices().nth(MAX_RECENT_CHARS) {
             words.text.truncate(end);
+        }
+        if let Some(answer) = &mut words.answer {
+            if let Some((end, _)) = answer.text.char_indices().nth(MAX_ANSWER_CHARS) {
+                answer.text.truncate(end);
+                answer.text.push('…');
+            }
+            answer.ran.truncate(MAX_RAN);
         }
     }
     Envelope {

@@ -290,6 +290,7 @@ mod tests {
                 outcome,
                 label: Label { integrity: Integrity::Untrusted, readers: Readers::Private },
                 leaves: Vec::new(),
+                line: 1,
                 resources: Resources {
                     wall_us: 1500,
                     cpu_us: 900,

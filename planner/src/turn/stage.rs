@@ -23,7 +23,8 @@ use metnos_proto::msg::mind::{
 };
 use metnos_proto::msg::planner::{CallState, MAX_TEXT, OpenTurn, TurnDone};
 use metnos_proto::msg::policyd::{
-    Act, Acted, CallProgress, EndTurn, FundTurn, Intent, IntentFrozen, Ran, Release, Released, TurnFunded,
+    Act, Acted, CallProgress, EndTurn, FundTurn, Intent, IntentFrozen, Ran, Release, Released, TurnFunded, UndoLast,
+    UndoneLast,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{Phases, RecallPhase, TurnPhase};
@@ -143,7 +144,8 @@ impl planner_policyd::Serve for Script {
         let handle = HandleId::new();
         self.results.borrow_mut().insert(handle, result);
         let resources = Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1, ..Resources::NONE };
-        let ran = Ran { call: CallId::new(), handle, outcome, label: Label::CLEAN, leaves: Vec::new(), resources };
+        let ran =
+            Ran { call: CallId::new(), handle, outcome, label: Label::CLEAN, leaves: Vec::new(), line: 1, resources };
         Ok((Acted::Ran(ran), []))
     }
 
@@ -161,6 +163,16 @@ impl planner_policyd::Serve for Script {
     ) -> Served<TurnFunded, 0> {
         self.note("fund_turn");
         Ok((TurnFunded { tokens: ask.tokens }, []))
+    }
+
+    async fn undo_last(
+        self: Rc<Self>,
+        _cx: Cx<PlannerPolicyd>,
+        _ask: UndoLast,
+        []: [Sealed; 0],
+    ) -> Served<UndoneLast, 0> {
+        self.note("undo_last");
+        Ok((UndoneLast { undone: 1, kept: 0 }, []))
     }
 
     async fn end_turn(self: Rc<Self>, _cx: Cx<PlannerPolicyd>, _ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {

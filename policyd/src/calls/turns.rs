@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use metnos_policy::evidence::context::{Context, World};
+use metnos_policy::evidence::context::{Context, Who, World};
 use metnos_policy::evidence::results::Output;
 use metnos_proto::edge::{ServeError, Word};
 use metnos_proto::edges::planner_policyd::Ask;
@@ -20,6 +20,33 @@ use crate::shares::{TURNS, Taken};
 pub const MAX_TURNS: usize = TURNS.all;
 /// How long a turn may lie untouched before another may take its place, in milliseconds.
 pub const IDLE_MS: u64 = 600_000;
+
+/// The words by which people ask for something to be taken back, in both languages. "Annulla" alone is no such word: it also
+/// cancels an appointment.
+const UNDO_WORDS: [&str; 22] = [
+    "undo",
+    "revert",
+    "take it back",
+    "take that back",
+    "take this back",
+    "take back what",
+    "take back the last",
+    "annulla l'ultima",
+    "annulla l'ultimo",
+    "annulla quello",
+    "annulla ciò",
+    "annulla la modifica",
+    "annulla le modifiche",
+    "annullare l'ultima",
+    "annullare l'ultimo",
+    "annullare quello",
+    "annullare la modifica",
+    "annullalo",
+    "annullala",
+    "disfa",
+    "torna indietro",
+    "tornare indietro",
+];
 
 /// A result that is kept for its turn.
 #[derive(Debug)]
@@ -51,11 +78,15 @@ pub struct Turn {
     pub running: usize,
     /// It has put too many questions: nothing more is done in it.
     pub stopped: bool,
+    /// Its planner has asked for the last change to be taken back.
+    pub undone: bool,
     /// The file that the call of a direct turn has given.
     pub file: Option<Sealed>,
     phase: TurnPhase,
     results: BTreeMap<CallRef, HandleId>,
     handles: HashMap<HandleId, StoredResult>,
+    /// The join of the labels of all results that were released: what the caller's words mean is not in it.
+    released: Label,
     link: Option<u32>,
     touched_ms: u64,
 }
@@ -74,10 +105,12 @@ impl Turn {
             calls: 0,
             running: 0,
             stopped: false,
+            undone: false,
             file: None,
             phase: TurnPhase::Registered,
             results: BTreeMap::new(),
             handles: HashMap::new(),
+            released: Label::CLEAN,
             link: None,
             touched_ms: now_ms,
         }
@@ -125,7 +158,9 @@ impl Turn {
     #[must_use]
     pub fn anew(trace: TraceId, principal: Principal, world: Rc<World>, now_ms: u64) -> Self {
         let mut turn = Self::new(trace, principal, world, "", now_ms);
-        turn.flow.read(Label { integrity: Integrity::Untrusted, readers: Readers::Secret }, false);
+        let everything = Label { integrity: Integrity::Untrusted, readers: Readers::Secret };
+        turn.flow.read(everything, false);
+        turn.released = everything;
         // What was done before stays done: no intent is taken any more.
         turn.phase = TurnPhase::Acting(CallRef(0));
         turn
@@ -178,7 +213,46 @@ impl Turn {
     pub fn release(&mut self, handle: HandleId) -> Option<Rc<Sealed>> {
         let kept = self.handles.get(&handle)?;
         self.flow.read(kept.labels.whole, kept.foreseen);
+        self.released = self.released.join(kept.labels.whole);
         Some(Rc::clone(&kept.result))
+    }
+
+    /// The planner asks for the principal's last change to be taken back. It has no more power in this than the person: his
+    /// registered words must ask for it. It counts once, whatever becomes of it.
+    ///
+    /// # Errors
+    /// The refusal when the words do not ask for it, it was asked before, a call was made, or something was read.
+    pub fn begin_undo(&mut self) -> Result<(), Refusal> {
+        let no = |rule: &str, why: &str| {
+            Err(Refusal::new(RefusalCode::Denied, rule, why).remedy("say \"undo\", and nothing else"))
+        };
+        if self.undone {
+            return no("undo.again", "the last change was to be taken back in this turn already");
+        }
+        if self.calls > 0 {
+            return no("undo.late", "calls were made in this turn, so the last change is not the one that was meant");
+        }
+        if !self.flow.attended || !self.is_clean_talk() {
+            return no("undo.read", "something other than the person's own words was read in this turn");
+        }
+        if !UNDO_WORDS.iter().any(|word| self.flow.own_words().mention(word)) {
+            return no("undo.words", "the person's words do not ask for something to be taken back");
+        }
+        self.undone = true;
+        Ok(())
+    }
+
+    /// Whether nothing was read in this turn but words that its caller has said himself and what anybody may see. Only then
+    /// may its answer stand in the clean part of a later turn. A webhook's data are no caller's words.
+    #[must_use]
+    pub fn is_clean_talk(&self) -> bool {
+        let words_alone = match self.flow.who {
+            Who::Owner => self.flow.label == Label::CLEAN,
+            // A guest's own words are untrusted in each of his turns.
+            Who::Guest => self.flow.attended && self.flow.label.readers == Readers::Public,
+            Who::Unpaired => false,
+        };
+        words_alone && self.released == Label::CLEAN
     }
 }
 
@@ -429,6 +503,60 @@ mod tests {
         assert!(turn.release(vouched).is_some());
         assert_eq!(turn.flow.label.integrity, Integrity::Untrusted);
         assert!(turn.release(HandleId::new()).is_none());
+    }
+
+    #[test]
+    fn talk_is_clean_until_something_of_lower_trust_is_released() {
+        let mut turn = turn(0);
+        let vouched = turn.keep(CallRef(1), kept(Integrity::Vouched));
+        assert!(turn.is_clean_talk(), "keeping is not reading");
+        let _ = turn.release(vouched);
+        assert!(!turn.is_clean_talk());
+        let principal = identify(Channel::Cli, "uid:0", 0).unwrap();
+        assert!(!Turn::anew(TraceId::new(), principal, world(), 0).is_clean_talk());
+    }
+
+    #[test]
+    fn guests_talk_is_clean_on_own_words_and_never_after_a_page() {
+        let mut principal = identify(Channel::Http, "somebody", 0).unwrap();
+        principal.standing = Standing::Guest;
+        let guest = || Turn::new(TraceId::new(), principal.clone(), world(), "hello", 0);
+        assert!(guest().is_clean_talk());
+        let mut reads = guest();
+        // A page is worth no less than a guest's own words: the label does not show that it was read.
+        let page = reads.keep(CallRef(1), kept(Integrity::Untrusted));
+        let before = reads.flow.label;
+        let _ = reads.release(page);
+        assert!(reads.flow.label == before && !reads.is_clean_talk());
+        let mut webhook = guest();
+        webhook.flow.attended = false;
+        assert!(!webhook.is_clean_talk(), "what it has brought is nobody's word");
+    }
+
+    #[test]
+    fn last_change_is_taken_back_only_on_the_persons_own_word_and_once() {
+        let said =
+            |words: &str| Turn::new(TraceId::new(), identify(Channel::Cli, "uid:0", 0).unwrap(), world(), words, 0);
+        let rule = |turn: &mut Turn| turn.begin_undo().map_err(|no| no.rule);
+        for words in ["undo what you did with the list", "Puoi annullare l'ultima modifica?", "please take that back"] {
+            let mut turn = said(words);
+            assert_eq!(rule(&mut turn), Ok(()), "{words}");
+            assert_eq!(rule(&mut turn), Err("undo.again".into()));
+        }
+        // A hijacked planner in a clean turn.
+        for words in ["read notes/a.md", "what is undone today", "good morning", "annulla l'appuntamento di domani"] {
+            assert_eq!(rule(&mut said(words)), Err("undo.words".into()), "{words}");
+        }
+        let mut late = said("undo it");
+        late.count_call();
+        assert_eq!(rule(&mut late), Err("undo.late".into()));
+        let mut read = said("undo it");
+        let page = read.keep(CallRef(1), kept(Integrity::Untrusted));
+        let _ = read.release(page);
+        assert_eq!(rule(&mut read), Err("undo.read".into()));
+        let mut timer = said("undo it");
+        timer.flow.attended = false;
+        assert_eq!(rule(&mut timer), Err("undo.read".into()));
     }
 
     #[test]

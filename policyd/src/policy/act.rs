@@ -390,18 +390,15 @@ impl Policy {
             return Err(internal(&format!("{executor} ran, but sandboxd's report on it does not hold: {why}")));
         }
         self.budgets.account(&signed, &report).await;
-        let acted = self.kept(call.turn, call.place, id, &signed, &judgement, report, result);
+        let acted = self.kept((call.turn, call.place, id, seq), &signed, &judgement, report, result);
         drop(reserved);
         acted
     }
 
     /// Labels a result, keeps it for its turn, and says what the planner may know of it.
-    #[allow(clippy::too_many_arguments, reason = "the parts of one result, used once")]
     pub(crate) fn kept(
         &self,
-        turn: TurnId,
-        place: CallRef,
-        call: CallId,
+        (turn, place, call, line): (TurnId, CallRef, CallId, u64),
         signed: &Signed,
         judgement: &Judgement,
         report: RunReport,
@@ -415,7 +412,7 @@ impl Policy {
             open.keep(place, StoredResult { call, result: Rc::new(result), labels, foreseen: judgement.foreseen });
         let RunReport { outcome, result, leaves, inputs: _, resources } = report;
         let leaves = passed_on(leaves, result);
-        Ok(Acted::Ran(Ran { call, handle, outcome, label, leaves, resources }))
+        Ok(Acted::Ran(Ran { call, handle, outcome, label, leaves, line, resources }))
     }
 
     /// What a call in this turn is shown of the workspace; nothing when the turn is gone.

@@ -23,14 +23,15 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Done, Integrity, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::lifecycle::{ExportExecutor, ImportExecutor, LifecycleAsk};
-use metnos_proto::msg::memoryd::{MAX_WHY, Redact};
+use metnos_proto::msg::memoryd::{CleanTurn, MAX_WHY, Redact};
 use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
 use metnos_proto::msg::policyd::{
     Act, Acted, AnchorList, Anchors, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
     CodesEnrolled, CodesRemove, CopyRegistry, Decide, DraftsFunded, EndDrafts, EndTurn, ExecutorList, Executors,
     FundDrafts, FundTurn, Grants, GrowthLeft, GrowthQuota, Intent, IntentFrozen, LiftQuarantine, MAX_ANCHORS, Panic,
     Panicked, PolicyCanaried, PolicyCanaries, PolicyReport, PolicyStatus, RedactPayload, Redacted, Release, Released,
-    Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, TurnFunded, Undo, Undoable,
+    Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, TurnFunded, Undo, UndoLast,
+    Undoable, UndoneLast,
 };
 use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
 use metnos_proto::msg::vault_budget::{BudgetAsk, VaultAsk, VaultPut};
@@ -40,6 +41,7 @@ use metnos_proto::phase::TurnPhase;
 use crate::approvals::AnswerPath;
 use crate::calls::call::Call;
 use crate::calls::intent;
+use crate::calls::turns::Turn;
 use crate::guard::shown;
 use crate::people::principal::{Principal, identify, stranger};
 use crate::policy::Policy;
@@ -127,10 +129,28 @@ impl planner_policyd::Serve for Policy {
         Ok((self.fund(ask).await?, []))
     }
 
+    async fn undo_last(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: UndoLast, []: [Sealed; 0]) -> Served<UndoneLast, 0> {
+        let principal = {
+            let mut turns = self.calls.turns.borrow_mut();
+            let turn = turns.known(ask.turn)?;
+            turn.begin_undo()?;
+            turn.principal.clone()
+        };
+        let UndoReport { undone, kept, .. } = Policy::undo(&self, &principal, None).await?;
+        Ok((UndoneLast { undone, kept }, []))
+    }
+
     async fn end_turn(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {
-        self.calls.turns.borrow_mut().end(ask.turn);
+        let ended = self.calls.turns.borrow_mut().end(ask.turn);
         self.approvals.cards.stays_over(ask.turn);
         self.forget(ask.turn);
+        if let Some(turn) = ended.filter(Turn::is_clean_talk) {
+            let clean = CleanTurn { turn: ask.turn, principal: turn.principal.name };
+            // Without it, the answer is withheld from later turns.
+            if let Err(error) = self.base.memory.clean_turn(turn.trace, clean, []).await {
+                tracing::info!(turn = %ask.turn, %error, "memoryd does not know that the turn was clean");
+            }
+        }
         Ok((Done {}, []))
     }
 }

@@ -255,6 +255,25 @@ fn an_ended_turn_is_gone_with_its_results() {
 }
 
 #[test]
+fn memoryd_learns_of_a_clean_turn_only_when_nothing_was_read() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = World::usual(folder.path()).await;
+        let planner = world.planner(1).await;
+        let (kept, read) = (world.say("read a.md").await, world.say("read a.md").await);
+        for turn in [kept, read] {
+            let act = planner.act(NO, act(turn, 1, "fs_read"), [sealed(&json!({"path": "a.md"}))]);
+            let done = ran(act.await.unwrap().0);
+            if turn == read {
+                planner.release(NO, Release { turn, handle: done.handle }, []).await.unwrap();
+            }
+            planner.end_turn(NO, EndTurn { turn }, []).await.unwrap();
+        }
+        assert_eq!(*world.memory.clean.borrow(), [kept]);
+    });
+}
+
+#[test]
 fn strangers_are_not_heard_and_words_must_be_words() {
     let folder = tempfile::tempdir().unwrap();
     run(async {

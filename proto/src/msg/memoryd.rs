@@ -400,6 +400,15 @@ words! {
         Unsettled,
     }
 
+    /// A planner's turn is over, and nothing was read in it but what the caller said and what anybody may see: its answer
+    /// may stand in the clean part of a later turn of the same principal. Of every other turn nothing is said.
+    pub struct CleanTurn {
+        /// Which.
+        pub turn: TurnId,
+        /// Whose.
+        pub principal: String,
+    }
+
     /// What was spent, for the caps.
     pub struct Spending {
         /// The turn; [`TurnId::NONE`] for none.

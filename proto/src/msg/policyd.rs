@@ -252,6 +252,8 @@ words! {
         pub label: Label,
         /// The shape of the result: its leaves' pointers and digests, no content.
         pub leaves: Vec<Leaf>,
+        /// The line of the chronicle that records the decision.
+        pub line: u64,
         /// What it used.
         pub resources: Resources,
     }
@@ -283,6 +285,21 @@ words! {
     pub struct TurnFunded {
         /// Tokens that the turn may still use.
         pub tokens: u64,
+    }
+
+    /// Take back the last change of this turn's principal, as [`UndoHere`] does for the door. Only where the registered words
+    /// ask for it, once in a turn, before any call of it, and while nothing of lower trust was read.
+    pub struct UndoLast {
+        /// Which turn.
+        pub turn: TurnId,
+    }
+
+    /// What became of it. No word of an executor stands here.
+    pub struct UndoneLast {
+        /// How many acts were taken back.
+        pub undone: u32,
+        /// How many could not be.
+        pub kept: u32,
     }
 
     /// The planner is done with this turn: handles and contexts of it are dropped.

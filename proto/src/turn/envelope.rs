@@ -3,6 +3,7 @@
 //! Only the clean part stands here (design: architecture §3): the owner's own words, trusted
 //! memory, and what executors there are. Evidence of lower trust is never put into it.
 
+use metnos_calendar::instant;
 use metnos_calendar::zone::{self, Zone};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -111,6 +112,12 @@ pub struct Home {
     /// How far the clock of the instance is ahead of UTC at this moment, such as `+01:00`; empty where nobody has said so.
     #[serde(default)]
     pub offset: String,
+    /// The day that it is there at this moment, such as `Wednesday 25 November 2026`; empty where nobody has said so.
+    #[serde(default)]
+    pub day: String,
+    /// Whether the caller is another person than the owner.
+    #[serde(default)]
+    pub guest: bool,
 }
 
 /// Where new lists of the owner go.
@@ -136,14 +143,42 @@ impl Home {
         };
         let butler = identity.lines().take(4_096).find_map(of_butler).filter(|name| plain(name)).unwrap_or_default();
         let lists = if is_owner { OWNERS_LISTS } else { SHARED }.to_owned();
-        Self { zone: zone::of_user(user, machine), person: person.to_owned(), butler, lists, offset: String::new() }
+        let zone = zone::of_user(user, machine);
+        Self { zone, person: person.to_owned(), butler, lists, guest: !is_owner, ..Self::default() }
     }
 
     /// The same with what the clock of the instance says at this moment, in seconds since 1970.
     #[must_use]
     pub fn at(mut self, now: i64) -> Self {
-        self.offset = Zone::read(&self.zone).map_or_else(String::new, |zone| zone::offset_text(zone.ahead(now)));
+        let ahead = Zone::read(&self.zone).map(|zone| zone.ahead(now));
+        self.offset = ahead.map_or_else(String::new, zone::offset_text);
+        self.day = day_text(now, ahead.unwrap_or(0));
         self
+    }
+}
+
+/// The day on a clock that is so many seconds ahead of UTC, in English.
+fn day_text(now: i64, ahead: i64) -> String {
+    const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+    const MONTHS: [&str; 12] = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ];
+    let shown = instant::shown(now, ahead);
+    let named = |names: &[&'static str], at: i64| usize::try_from(at).ok().and_then(|at| names.get(at).copied());
+    match (named(&DAYS, shown.weekday), named(&MONTHS, shown.month - 1)) {
+        (Some(day), Some(month)) => format!("{day} {} {month} {}", shown.day, shown.year),
+        (None, _) | (_, None) => String::new(),
     }
 }
 
@@ -165,6 +200,42 @@ pub struct Recent {
     pub seq: u64,
     /// The words.
     pub text: String,
+    /// What came of them; absent of a turn that is not over, and of those before the last few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answered>,
+}
+
+impl Recent {
+    /// Words of which it is not known what came of them.
+    #[must_use]
+    pub fn said(seq: u64, text: impl Into<String>) -> Self {
+        Self { seq, text: text.into(), answer: None }
+    }
+}
+
+/// What came of earlier words. Its text is that of a turn in which nothing of lower trust was read; of every other turn only
+/// what sandboxd has recorded stands here, and no word that anybody else has chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answered {
+    /// How the turn ended: `answered`, `denied`, …
+    pub ended: String,
+    /// What the person was told; empty when that was nothing, and when it may not be shown.
+    pub text: String,
+    /// Whether it may not be shown: something of lower trust was read in that turn.
+    pub withheld: bool,
+    /// The executors that ran, in the order in which they ended.
+    pub ran: Vec<RanBefore>,
+}
+
+/// A run of an earlier turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RanBefore {
+    /// The executor.
+    pub executor: String,
+    /// How it ended: `ok`, `error`, …
+    pub outcome: String,
 }
 
 /// Words of a turn longer ago that were recalled for this one.
@@ -319,17 +390,20 @@ mod tests {
             person: person.into(),
             butler: butler.into(),
             lists: lists.into(),
-            offset: String::new(),
+            ..Home::default()
         };
         assert_eq!(home, told("UTC+1", "Roberta Bianchi", "Alfredo", "notes"));
         let familiar = user.replace("addressed:", "addressed: Roby");
         assert_eq!(Home::read(&familiar, identity, "UTC", true).person, "Roby");
         assert_eq!(
             Home::read(user, identity, "UTC", false),
-            told("UTC+1", "", "Alfredo", "shared"),
+            Home { guest: true, ..told("UTC+1", "", "Alfredo", "shared") },
             "the owner's name is the owner's"
         );
         assert_eq!(Home::read("", "", "UTC", true), told("UTC", "", "", "notes"));
-        assert_eq!((home.at(0).offset.as_str(), Home::default().at(0).offset.as_str()), ("+01:00", ""));
+        let late = home.at(23 * 3_600 + 1_800);
+        assert_eq!((late.offset.as_str(), late.day.as_str()), ("+01:00", "Friday 2 January 1970"));
+        let nowhere = Home::default().at(0);
+        assert_eq!((nowhere.offset.as_str(), nowhere.day.as_str()), ("", "Thursday 1 January 1970"));
     }
 }

@@ -1,6 +1,7 @@
 //! The envelope: what a planner may read for one turn.
 
 mod catalogue;
+mod exchange;
 
 pub(super) use catalogue::Catalogue;
 
@@ -9,6 +10,7 @@ use metnos_proto::executor::guests;
 use metnos_proto::ids::{Blake3, SessionId, TurnId};
 use metnos_proto::msg::common::{Lang, RefusalCode, Trust};
 
+use super::clean_turns::CleanTurns;
 use super::journal::{Answer, refused};
 use super::medium_tier::MediumTier;
 use super::owner_files::{OwnerFiles, is_automatic};
@@ -19,7 +21,9 @@ use crate::chronicle::event::EventType;
 use crate::chronicle::index::{IndexRow, TurnFacts};
 use crate::chronicle::payload;
 use crate::mnestome::weight::USE_DAY;
-use crate::tiers::envelope::{MAX_CANDIDATES, MAX_RECENT, Parts, build};
+use crate::tiers::envelope::{MAX_CANDIDATES, MAX_EXCHANGES, MAX_RECENT, Parts, build};
+
+use exchange::answered;
 
 /// How many earlier turns may name files for this one.
 const MAX_NAMING: usize = 4;
@@ -32,6 +36,7 @@ pub(super) struct Sources<'a> {
     pub(super) recollection: &'a mut Recollection,
     pub(super) medium: &'a mut MediumTier,
     pub(super) catalogue: &'a mut Catalogue,
+    pub(super) clean: &'a CleanTurns,
 }
 
 impl Sources<'_> {
@@ -51,7 +56,12 @@ impl Sources<'_> {
         let rows = self.chronicle.index().said_by(&facts.peer, said, MAX_RECENT)?;
         let mut recent = rows
             .iter()
-            .map(|row| Ok(Recent { seq: row.seq, text: words_of(self.chronicle, row)? }))
+            .enumerate()
+            .map(|(at, row)| {
+                let is_shown = at < MAX_EXCHANGES;
+                let answer = if is_shown { answered(self.chronicle, self.clean, row, said)? } else { None };
+                Ok(Recent { seq: row.seq, text: words_of(self.chronicle, row)?, answer })
+            })
             .collect::<Answer<Vec<_>>>()?;
         // Words that were redacted are not shown.
         recent.retain(|words| !words.text.is_empty());

@@ -44,6 +44,7 @@ impl Memory {
             recollection: &mut self.recollection,
             medium: &mut self.medium,
             catalogue: &mut self.catalogue,
+            clean: &self.clean,
         };
         let envelope = sources.envelope(word.turn, &facts)?;
         let bytes = serde_json::to_vec(&envelope)

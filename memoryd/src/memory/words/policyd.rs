@@ -3,8 +3,8 @@
 use metnos_proto::edge::ServeError;
 use metnos_proto::msg::common::RefusalCode;
 use metnos_proto::msg::memoryd::{
-    Anchored, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn, ExecutorLost,
-    MAX_WHY, PageQuery, QueryResult, Recorded, Redact, Spending, Spent, TurnClosed,
+    Anchored, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn,
+    ExecutorLost, MAX_WHY, PageQuery, QueryResult, Recorded, Redact, Spending, Spent, TurnClosed,
 };
 
 use super::super::Memory;
@@ -106,6 +106,11 @@ impl Memory {
         self.journal.chronicle.ensure_writable()?;
         self.spending.catch_up(&self.journal.chronicle)?;
         self.spending.spent(word, self.chronicle().now_ms())
+    }
+
+    /// A turn is over in which nothing of lower trust was read.
+    pub fn clean_turn(&mut self, word: &CleanTurn) {
+        self.clean.note(word.turn, &word.principal);
     }
 
     /// The owner has replaced the Laws, by a rite.

@@ -442,6 +442,7 @@ pub fn ran(outcome: Outcome) -> Acted {
         outcome,
         label: Label { integrity: Integrity::Untrusted, readers: Readers::Private },
         leaves: Vec::new(),
+        line: 1,
         resources: Resources { wall_us: 1, cpu_us: 1, peak_kib: 1, output_bytes: 1, ..Resources::NONE },
     })
 }

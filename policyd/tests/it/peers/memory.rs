@@ -9,10 +9,10 @@ use metnos_proto::edges::PolicydMemoryd;
 use metnos_proto::edges::policyd_memoryd::Serve;
 use metnos_proto::ids::{Blake3, CallId, Sha256, TurnId};
 use metnos_proto::link_async::{Cx, Notes};
-use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    Anchored, ChainHead, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn, ExecutorLost,
-    ModelAsked, Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed, VERIFYING,
+    Anchored, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn,
+    ExecutorLost, ModelAsked, Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed, VERIFYING,
 };
 use metnos_proto::payload::Sealed;
 use tokio::sync::Semaphore;
@@ -59,6 +59,8 @@ pub struct FakeMemory {
     pub ledger: RefCell<BTreeMap<CallId, Entry>>,
     /// Why its chronicle is not what was signed.
     pub altered: RefCell<Option<String>>,
+    /// The turns whose answers may be shown later.
+    pub clean: RefCell<Vec<TurnId>>,
 }
 
 impl FakeMemory {
@@ -82,6 +84,7 @@ impl FakeMemory {
             }),
             ledger: RefCell::default(),
             altered: RefCell::default(),
+            clean: RefCell::default(),
         }
     }
 
@@ -210,6 +213,11 @@ impl Serve for FakeMemory {
         // Of a chronicle that is as long as what was recorded here.
         let seq = self.seq.get();
         Ok((ChainHead { seq, hash: Sha256([u8::try_from(seq % 256).unwrap(); 32]), ..head }, []))
+    }
+
+    async fn clean_turn(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: CleanTurn, []: [Sealed; 0]) -> Served<Done, 0> {
+        self.clean.borrow_mut().push(ask.turn);
+        Ok((Done {}, []))
     }
 
     async fn redact(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Redact, []: [Sealed; 0]) -> Served<Recorded, 0> {

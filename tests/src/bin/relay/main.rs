@@ -21,7 +21,7 @@ use metnos_proto::msg::planner::{
     AttachTurn, CancelTurn, Cancelled, DetachedTurnList, DetachedTurns, OpenFired, OpenTurn, ReleaseTurn, ResumeTurn,
     Text, TurnAttached, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
-use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, Ran, Release, Slot};
+use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, Ran, Release, Slot, UndoLast};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::OpenPhase;
 use metnos_proto::role::Planner;
@@ -184,6 +184,10 @@ impl Relay {
                 let handle = word(order, "handle").parse().unwrap_or(HandleId::NONE);
                 let (released, [bytes]) = self.policyd.release(trace, Release { turn, handle }, []).await?;
                 Ok(json!({ "text": text_of(&bytes), "context": format!("{:?}", released.context.integrity) }))
+            }
+            "undo" => {
+                let (was, []) = self.policyd.undo_last(trace, UndoLast { turn }, []).await?;
+                Ok(json!({ "undone": was.undone, "kept": was.kept }))
             }
             "finish" => {
                 self.finish(turn, trace, word(order, "text")).await;
