@@ -103,8 +103,70 @@ models-none = no language model is configured; the reflex answers what it unders
 models-unheard = mind was not heard yet
 models-gone = mind is not running
 models-silent = { $role }: { $model } (does not answer)
-done-until-then = Done until then: { $executors }.
 waits-for-card = It waits for an answer to the card, and then goes on.
+
+## What stands below a model's answer: what was done, by the records
+
+said-done = Done: { $what }.
+said-not-done = Not done: { $what }.
+said-unread = Not looked at: what came of { $what }. The answer does not rest on it.
+said-nothing-changed = Note: nothing was changed in this turn.
+said-nothing-sent = Note: nothing was sent in this turn.
+said-lines = { $count ->
+    [one] line { $lines }
+   *[other] lines { $lines }
+}
+said-act = { $executor ->
+    [fs_append] { $count ->
+        [one] 1 file added to
+       *[other] { $count } times added to files
+    }
+    [fs_delete] { $count ->
+        [one] 1 file or folder moved to the trash
+       *[other] { $count } files or folders moved to the trash
+    }
+    [fs_move] { $count ->
+        [one] 1 file or folder moved
+       *[other] { $count } files or folders moved
+    }
+    [fs_restore] { $count ->
+        [one] 1 file or folder brought back
+       *[other] { $count } files or folders brought back
+    }
+    [fs_write] { $count ->
+        [one] 1 file written
+       *[other] { $count } files written
+    }
+    [note_add] { $count ->
+        [one] 1 note added
+       *[other] { $count } notes added
+    }
+    [shell_run] { $count ->
+        [one] 1 program run
+       *[other] { $count } programs run
+    }
+    [undo] the last change taken back
+   *[other] { $count ->
+        [one] { $executor }
+       *[other] { $executor }, { $count } times
+    }
+}
+said-try = { $executor ->
+    [csv_query] reading a table
+    [fs_append] adding to a file
+    [fs_delete] moving a file or folder to the trash
+    [fs_list] listing a folder
+    [fs_move] moving a file or folder
+    [fs_read] reading a file
+    [fs_restore] bringing a file or folder back
+    [fs_write] writing a file
+    [note_add] adding a note
+    [shell_run] running a program
+    [text_search] searching the files
+    [undo] taking back the last change
+    [web_fetch] reading a page
+   *[other] { $executor }
+}
 
 ## Cards
 

@@ -103,8 +103,70 @@ models-none = nessun modello linguistico è configurato; risponde il riflesso, p
 models-unheard = mind non si è ancora sentito
 models-gone = mind non è in funzione
 models-silent = { $role }: { $model } (non risponde)
-done-until-then = Fatto fino a quel punto: { $executors }.
 waits-for-card = Aspetta una risposta alla richiesta, e poi prosegue.
+
+## What stands below a model's answer: what was done, by the records
+
+said-done = Fatto: { $what }.
+said-not-done = Non fatto: { $what }.
+said-unread = Non guardato: ciò che è venuto da { $what }. La risposta non si basa su questo.
+said-nothing-changed = Nota: in questo turno non è stato cambiato nulla.
+said-nothing-sent = Nota: in questo turno non è stato inviato nulla.
+said-lines = { $count ->
+    [one] riga { $lines }
+   *[other] righe { $lines }
+}
+said-act = { $executor ->
+    [fs_append] { $count ->
+        [one] 1 aggiunta a un file
+       *[other] { $count } aggiunte a dei file
+    }
+    [fs_delete] { $count ->
+        [one] 1 file o cartella nel cestino
+       *[other] { $count } file o cartelle nel cestino
+    }
+    [fs_move] { $count ->
+        [one] 1 file o cartella spostata
+       *[other] { $count } file o cartelle spostati
+    }
+    [fs_restore] { $count ->
+        [one] 1 file o cartella ripristinata
+       *[other] { $count } file o cartelle ripristinati
+    }
+    [fs_write] { $count ->
+        [one] 1 file scritto
+       *[other] { $count } file scritti
+    }
+    [note_add] { $count ->
+        [one] 1 nota aggiunta
+       *[other] { $count } note aggiunte
+    }
+    [shell_run] { $count ->
+        [one] 1 programma eseguito
+       *[other] { $count } programmi eseguiti
+    }
+    [undo] l'ultima modifica è stata annullata
+   *[other] { $count ->
+        [one] { $executor }
+       *[other] { $executor }, { $count } volte
+    }
+}
+said-try = { $executor ->
+    [csv_query] leggere una tabella
+    [fs_append] aggiungere a un file
+    [fs_delete] mettere nel cestino un file o una cartella
+    [fs_list] elencare una cartella
+    [fs_move] spostare un file o una cartella
+    [fs_read] leggere un file
+    [fs_restore] ripristinare un file o una cartella
+    [fs_write] scrivere un file
+    [note_add] aggiungere una nota
+    [shell_run] eseguire un programma
+    [text_search] cercare nei file
+    [undo] annullare l'ultima modifica
+    [web_fetch] leggere una pagina
+   *[other] { $executor }
+}
 
 ## Cards
 

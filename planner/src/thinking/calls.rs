@@ -40,6 +40,12 @@ pub struct RunResult {
     pub label: Label,
     /// How large it is.
     pub bytes: u64,
+    /// The line of the chronicle that records the call; 0 when it is not known.
+    #[serde(default)]
+    pub line: u64,
+    /// The class of its error, by its contract; empty when it succeeded, and for a class that is not known here.
+    #[serde(default)]
+    pub class: String,
 }
 
 /// One call.
@@ -55,6 +61,9 @@ pub struct CallEntry {
     pub needs: Vec<CallRef>,
     /// Where it stands.
     pub state: State,
+    /// Its result was shown to the model.
+    #[serde(default)]
+    pub seen: bool,
 }
 
 /// All of them.
@@ -136,7 +145,7 @@ impl Calls {
         }
         *made += 1;
         let Draft { executor, arguments } = draft;
-        self.list.push(CallEntry { place, executor, arguments, needs, state: State::Pending });
+        self.list.push(CallEntry { place, executor, arguments, needs, state: State::Pending, seen: false });
         Ok(place)
     }
 
@@ -227,11 +236,23 @@ impl Calls {
         }
     }
 
-    /// The executors that have succeeded, in order.
+    /// The result of this call was shown to the model.
+    pub fn saw(&mut self, place: CallRef) {
+        if let Some(one) = self.list.iter_mut().find(|one| one.place == place) {
+            one.seen = true;
+        }
+    }
+
+    /// Whether another call refers to the result of this one.
     #[must_use]
-    pub fn done(&self) -> Vec<String> {
-        let done = self.list.iter().filter(|one| self.succeeded(one.place));
-        done.map(|one| format!("{} ({})", one.executor, one.place)).collect()
+    pub fn is_passed_on(&self, place: CallRef) -> bool {
+        self.list.iter().any(|other| other.needs.contains(&place) && !matches!(other.state, State::Skipped(_)))
+    }
+
+    /// Why a call was refused, as policyd has said it; `None` when it was not, or before the turn was taken up.
+    #[must_use]
+    pub fn refusal(&self, one: &CallEntry) -> Option<&Refusal> {
+        self.refused.get(&one.identity())
     }
 }
 

@@ -4,7 +4,7 @@
 mod round;
 
 use metnos_proto::ids::HandleId;
-use metnos_proto::msg::common::{CallRef, Label, Refusal};
+use metnos_proto::msg::common::{CallRef, Label, Outcome, Refusal};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::msg::policyd::Slot;
 use metnos_proto::prompt::{Message, Prompt, Reply, Stop};
@@ -14,13 +14,19 @@ use super::calls::{Calls, RunResult, State};
 use super::data;
 use super::prompt::{Frame, size};
 use super::reply::{ParsedReply, ResultRequest, parse_reply};
+use super::said::{self, Act, Became};
 use super::speech::{self, EndReason};
+use super::tools;
 use super::{
     BYTES_PER_TOKEN, FUND_TOKENS, MAX_PROMPT, MAX_SAID, MAX_THOUGHTS, MAX_TOKENS, MAX_USELESS, REPLY_TOKENS, Wish,
 };
 
 /// The rule of policyd's that says a call waits for a person's word.
 pub const WAITING: &str = "approval.waiting";
+/// The most bytes of an answer that are looked at for what it claims.
+const MAX_ANSWER: usize = 32 * 1024;
+/// The longest reason of a refusal below an answer, in characters.
+const MAX_WHY: usize = 200;
 /// How mind's rules begin by which a thought is refused for want of funds; also when a new mind knows of none.
 const FUNDS: &str = "mind.fund";
 
@@ -49,6 +55,10 @@ pub enum Event {
     Settled(Vec<Settled>),
     /// The turn cannot be suspended: it goes on without those calls.
     NotSuspended,
+    /// The last change was taken back: how many acts of it, and how many are left as they were.
+    Undone(u32, u32),
+    /// It was not.
+    NotUndone(Refusal),
 }
 
 /// What became of a call that waited.
@@ -84,6 +94,10 @@ pub enum Ask {
     Release(CallRef, HandleId),
     /// The turn is to be suspended until a person has answered.
     Suspend,
+    /// The last change of this person is to be taken back.
+    Undo,
+    /// The person is shown this below the answer: what was done, by the records.
+    Below(String),
     /// The turn is over.
     End {
         /// How.
@@ -115,6 +129,9 @@ struct Entry {
     shows: Vec<Show>,
     said: String,
     failed: bool,
+    /// The last change is to be taken back, and policyd has not said yet what became of that.
+    #[serde(default)]
+    undoes: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -153,6 +170,20 @@ pub struct ModelLoop {
     reply_tokens: u32,
     /// The most tokens that the model reads and writes at once; 0 when that is not known.
     window: u32,
+    /// What the person was told, as much of its end as is looked at for claims.
+    #[serde(default)]
+    answer: String,
+    /// What became of taking back the last change; `None` when nobody has asked for it.
+    #[serde(default)]
+    undone: Option<UndoState>,
+}
+
+/// Taking back the last change: once in a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum UndoState {
+    Asked,
+    Done,
+    Not(String),
 }
 
 impl ModelLoop {
@@ -178,6 +209,8 @@ impl ModelLoop {
             wish: Wish::default(),
             reply_tokens,
             window,
+            answer: String::new(),
+            undone: None,
         }
     }
 
@@ -236,6 +269,8 @@ impl ModelLoop {
                 self.is_shown(place, |_| format!("it cannot be shown: {refusal}"));
                 self.go_on()
             }
+            (Stage::Acting, Event::Undone(undone, kept)) => self.has_undone(undone, kept),
+            (Stage::Acting, Event::NotUndone(no)) => self.has_not_undone(&no),
             (Stage::Suspended, Event::Settled(acts)) => self.settled(acts),
             (Stage::Suspended, Event::NotSuspended) => self.finish_round(),
             (
@@ -352,6 +387,7 @@ impl ModelLoop {
                 return self.end(TurnEnd::Broken, Some(EndReason::TooMuch));
             }
             asks.push(Ask::Say(heard.text.clone()));
+            self.remember_answer(&heard.text);
         }
         asks.extend(self.follow(reply.stop, heard));
         asks
@@ -371,7 +407,7 @@ impl ModelLoop {
                 (true, Stop::Length) => self.end(TurnEnd::Unsuccessful, Some(EndReason::CutOff)),
                 (true, Stop::End | Stop::Calls | Stop::Stopped | Stop::Refused) => self.end(TurnEnd::Answered, None),
                 (false, _) => {
-                    self.mend(heard.again.0, "your reply was empty: call a tool, or answer the person".to_owned())
+                    self.mend(heard.again.0, "your reply was empty; call a tool, or answer the person".to_owned())
                 }
             };
         }
@@ -401,14 +437,66 @@ impl ModelLoop {
 
     // ---- the end ---------------------------------------------------------
 
+    /// Keeps the end of what was said, which is where a claim stands.
+    fn remember_answer(&mut self, text: &str) {
+        self.answer.push_str(text);
+        self.answer.push('\n');
+        let excess = self.answer.len().saturating_sub(MAX_ANSWER);
+        if excess > 0 {
+            self.answer.drain(..self.answer.ceil_char_boundary(excess));
+        }
+    }
+
+    /// What became of each call, for what stands below the answer.
+    fn acts(&self) -> Vec<Act> {
+        let lang = self.frame.lang;
+        let undone = self.undone.iter().map(|undone| Act {
+            executor: tools::UNDO.to_owned(),
+            class: "self_modify".to_owned(),
+            line: 0,
+            became: match undone {
+                UndoState::Asked => Became::NotMade,
+                UndoState::Done => Became::Done { used: true },
+                UndoState::Not(why) => Became::Refused(why.clone()),
+            },
+        });
+        let calls = self.calls.each().map(|one| {
+            let (line, became) = match &one.state {
+                State::Ran(left) if left.outcome == Outcome::Ok => {
+                    let used = one.seen || left.handle == HandleId::NONE || self.calls.is_passed_on(one.place);
+                    (left.line, Became::Done { used })
+                }
+                State::Ran(left) => {
+                    (left.line, Became::Failed(said::why_not(left.outcome, &left.class, &one.executor, lang)))
+                }
+                State::Denied(why) => {
+                    let why = self.calls.refusal(one).map_or_else(|| why.clone(), |no| metnos_texts::refusal(lang, no));
+                    (0, Became::Refused(data::line(&why, MAX_WHY)))
+                }
+                State::Pending | State::Running | State::Waits(_) | State::Skipped(_) => (0, Became::NotMade),
+            };
+            let class = self.frame.classes.get(&one.executor).cloned().unwrap_or_default();
+            Act { executor: one.executor.clone(), class, line, became }
+        });
+        undone.chain(calls).collect()
+    }
+
     fn end(&mut self, end: TurnEnd, why: Option<EndReason>) -> Vec<Ask> {
         self.stage = Stage::Over;
         let lang = self.frame.lang;
+        let acts = self.acts();
+        let is_told = !self.answer.trim().is_empty();
+        let mut asks = Vec::new();
+        let below = said::below(&self.answer, &acts, lang);
+        if is_told && !below.is_empty() {
+            asks.push(Ask::Below(below));
+        }
         let why = why.map(|why| {
-            let done = speech::done(&self.calls.done(), lang);
+            let done = if is_told { String::new() } else { said::done(&acts, lang) };
             let sentence = speech::why(&why, lang);
             if done.is_empty() { sentence } else { format!("{sentence}\n{done}") }
         });
-        vec![Ask::End { end, why: data::spoken(&why.unwrap_or_default()), wish: std::mem::take(&mut self.wish) }]
+        asks.push(Ask::End { end, why: data::spoken(&why.unwrap_or_default()), wish: std::mem::take(&mut self.wish) });
+        asks
     }
 }

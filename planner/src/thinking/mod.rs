@@ -8,10 +8,12 @@
 pub mod calls;
 pub mod core;
 pub mod data;
+pub mod failure;
 pub mod intent;
 pub mod prompt;
 pub mod redact_stream;
 pub mod reply;
+pub mod said;
 mod schema;
 pub mod speech;
 pub mod tools;
@@ -49,6 +51,8 @@ pub const BYTES_PER_TOKEN: usize = 3;
 pub const MAX_SHOWN: usize = 24_000;
 /// The largest result that is shown without having been asked for, in bytes.
 pub const SHOWN_UNASKED: u64 = 8 * 1024;
+/// The largest result of a tool that only reads which is shown with the answer to its call, whatever reading it means.
+pub const SHOWN_READ: u64 = 2 * 1024;
 
 /// What was missing in a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

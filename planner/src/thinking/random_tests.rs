@@ -21,6 +21,7 @@ fn random_reply() -> impl Strategy<Value = Reply> {
         Just("look".to_owned()),
         Just("plan".to_owned()),
         Just("missing".to_owned()),
+        Just("undo".to_owned()),
         "\\PC{0,12}",
     ];
     let arguments = prop_oneof![
@@ -77,6 +78,9 @@ proptest! {
             prop_assert!(first("intent").is_some_and(|intent| intent < act));
         }
         prop_assert!(went.order.iter().filter(|step| *step == "intent").count() <= 1);
+        // The last change is taken back once, and before any act.
+        prop_assert!(went.order.iter().filter(|step| *step == "undo").count() <= 1);
+        prop_assert!(first("undo").is_none_or(|undo| first("act").is_none_or(|act| undo < act)));
         // Numbers ascend, each once.
         let places: Vec<u16> = went.acts().iter().map(|act| act[1..act.find(' ').unwrap()].parse().unwrap()).collect();
         prop_assert!(places.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", went.order);

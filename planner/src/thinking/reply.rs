@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::data::line;
 use super::prompt::Frame;
-use super::tools::{LOOK, MISSING, PLAN};
+use super::tools::{LOOK, MISSING, PLAN, UNDO};
 use super::{MAX_CALLS, MAX_SAID, Wish};
 
 /// The largest arguments of one call, in bytes; the deepest.
@@ -61,6 +61,8 @@ pub enum ToolAction {
     Plan(Plan),
     /// A tool that does not exist.
     Missing(Wish),
+    /// The last change is to be taken back.
+    Undo,
 }
 
 /// A call of an executor.
@@ -324,6 +326,7 @@ fn want(name: &str, arguments: Map<String, Value>, frame: &Frame) -> Result<Tool
         LOOK => look(&arguments).map(ToolAction::ResultRequest),
         PLAN => plan(&arguments, frame).map(ToolAction::Plan),
         MISSING => missing(&arguments).map(ToolAction::Missing),
+        UNDO => Ok(ToolAction::Undo),
         executor => call(executor, arguments, frame).map(ToolAction::Call),
     }
 }
@@ -338,7 +341,44 @@ fn call(executor: &str, mut arguments: Map<String, Value>, frame: &Frame) -> Res
     }
     let arguments = Value::Object(arguments);
     json::references(&arguments, MAX_REFERENCES).map_err(|error| error.to_string())?;
+    if let Some(text) = reference_as_text(&arguments) {
+        return Err(format!(
+            "`{}` is a reference written as a text, and would be taken for the text itself. Write the object \
+             {{\"$ref\": \"{}\"}} in place of the argument, without quotation marks around the object",
+            line(text, 80),
+            reference_in(text).unwrap_or_default()
+        ));
+    }
     Ok(Draft { executor: executor.to_owned(), arguments })
+}
+
+/// The first text among the arguments that is nothing but a reference.
+fn reference_as_text(arguments: &Value) -> Option<&str> {
+    match arguments {
+        Value::String(text) => reference_in(text).map(|_| text.as_str()),
+        Value::Array(items) => items.iter().find_map(reference_as_text),
+        Value::Object(map) if map.contains_key(json::REF_KEY) => None,
+        Value::Object(map) => map.values().find_map(reference_as_text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+/// The reference that a text is, as `c1#/content` or as an object that was written as a text.
+fn reference_in(text: &str) -> Option<String> {
+    const MAX_REFERENCE: usize = 4_096;
+    let text = text.trim();
+    if text.len() > MAX_REFERENCE {
+        return None;
+    }
+    if json::parse_reference(text).is_some() && !text.contains(char::is_whitespace) {
+        return Some(text.to_owned());
+    }
+    if !text.starts_with('{') {
+        return None;
+    }
+    let object = json::parse_object(text.as_bytes(), ARGUMENTS).ok()?;
+    let reference = object.get(json::REF_KEY).and_then(Value::as_str).filter(|_| object.len() == 1)?;
+    json::parse_reference(reference).map(|_| reference.to_owned())
 }
 
 fn look(arguments: &Map<String, Value>) -> Result<ResultRequest, String> {

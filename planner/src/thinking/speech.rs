@@ -46,15 +46,6 @@ pub fn why(why: &EndReason, lang: Lang) -> String {
     }
 }
 
-/// What was done before it ended; empty when nothing was.
-#[must_use]
-pub fn done(executors: &[String], lang: Lang) -> String {
-    if executors.is_empty() {
-        return String::new();
-    }
-    tell(lang, Key::DoneUntilThen, &[("executors", (&executors.join(", ")).into())])
-}
-
 /// That a card must be answered first.
 #[must_use]
 pub fn waits(lang: Lang) -> String {

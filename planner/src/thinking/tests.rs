@@ -35,6 +35,7 @@ pub(super) struct Went {
     pub(super) prompts: Vec<Prompt>,
     slots: Vec<Slot>,
     pub(super) said: String,
+    pub(super) below: String,
     pub(super) end: Option<(TurnEnd, String, Wish)>,
     suspended: Option<ModelLoop>,
     funded: u64,
@@ -62,6 +63,11 @@ pub(super) fn frame(native: bool) -> Frame {
 
 pub(super) fn begin(native: bool) -> ModelLoop {
     ModelLoop::new(frame(native), opening(&envelope(candidates(), Lang::En), "do it", ""), 0)
+}
+
+/// A run that has left a result of 12 bytes.
+fn ran(outcome: Outcome, label: Label) -> RunResult {
+    RunResult { handle: HandleId::new(), outcome, label, bytes: 12, line: 7, class: String::new() }
 }
 
 /// Lives a turn through: `model` answers, `fates` decide, by the executor's name.
@@ -116,14 +122,11 @@ fn on(
                     Some(Fate::Gives(value, label)) => {
                         results.insert(place, (value.clone(), *label));
                         let bytes = value.to_string().len() as u64;
-                        Event::Ran(
-                            place,
-                            RunResult { handle: HandleId::new(), outcome: Outcome::Ok, label: *label, bytes },
-                        )
+                        Event::Ran(place, RunResult { bytes, ..ran(Outcome::Ok, *label) })
                     }
                     Some(Fate::Fails) => {
                         results.insert(place, (json!({"ok": false}), X));
-                        let left = RunResult { handle: HandleId::new(), outcome: Outcome::Error, label: X, bytes: 12 };
+                        let left = RunResult { class: "NotFound".to_owned(), ..ran(Outcome::Error, X) };
                         Event::Ran(place, left)
                     }
                     Some(Fate::Asks) => Event::Denied(
@@ -143,6 +146,17 @@ fn on(
                 went.order.push(format!("release {place}"));
                 let (value, label) = results.get(&place).cloned().unwrap_or((json!({"ok": true}), X));
                 Event::Released(place, value.to_string().into_bytes(), label)
+            }
+            Ask::Undo => {
+                went.order.push("undo".to_owned());
+                match fates.get("undo") {
+                    Some(Fate::Denied(why)) => Event::NotUndone(Refusal::new(RefusalCode::Denied, "undo.words", *why)),
+                    Some(Fate::Gives(..) | Fate::Fails | Fate::Asks) | None => Event::Undone(1, 0),
+                }
+            }
+            Ask::Below(text) => {
+                went.below = text;
+                continue;
             }
             Ask::Suspend => {
                 went.suspended = Some(turn.clone());
@@ -232,7 +246,8 @@ fn result_only_passed_by_reference_is_never_released() {
         &[("fs_read", file("the attacker's words")), ("text_stats", Fate::Gives(json!({"ok": true, "words": 3}), X))],
     );
     assert_eq!(went.acts().len(), 2, "the model was not asked in between");
-    assert!(!went.order.iter().any(|what| what.starts_with("release")), "{:?}", went.order);
+    assert!(!went.order.contains(&"release c1".to_owned()), "{:?}", went.order);
+    assert!(went.order.contains(&"release c2".to_owned()), "what is short and only read is shown");
     assert!(!went.told().contains("attacker"));
     assert_eq!(went.slots[1].open, ["/text"]);
 }
@@ -258,8 +273,79 @@ fn a_small_result_is_shown_at_once_when_reading_it_changes_nothing() {
     let clean = Fate::Gives(json!({"ok": true, "files": 3}), Label::CLEAN);
     let went = live(begin(true), script(vec![calls(&[read("a")])]), &[("fs_read", clean)]);
     assert!(went.told().contains("\\\"files\\\":3"));
-    let went = live(begin(true), script(vec![calls(&[read("a")])]), &[("fs_read", file("x"))]);
-    assert!(!went.order.contains(&"release c1".to_owned()), "this would raise the label");
+}
+
+#[test]
+fn short_result_of_reading_comes_when_all_calls_of_the_reply_were_decided() {
+    let both = vec![calls(&[read("a"), ("fs_list", json!({"path": "b"}))])];
+    let went = live(begin(true), script(both), &[("fs_read", file("x")), ("fs_list", file("y"))]);
+    let at = |what: &str| went.order.iter().position(|step| step.starts_with(what)).unwrap();
+    assert!(at("act c2") < at("release c1"), "{:?}", went.order);
+    assert!(went.told().contains("c1 fs_read: done\\n<data-"), "{}", went.told());
+    let long = Fate::Gives(json!({"ok": true, "content": "x".repeat(3_000)}), X);
+    let went = live(begin(true), script(vec![calls(&[read("a")])]), &[("fs_read", long)]);
+    assert!(!went.order.contains(&"release c1".to_owned()));
+    assert!(went.told().contains("bytes, and `look` shows it"), "{}", went.told());
+}
+
+#[test]
+fn failed_call_returns_class_reason_and_remedy_at_once() {
+    let went = live(begin(true), script(vec![calls(&[read("a")])]), &[("fs_read", Fate::Fails)]);
+    let told = went.told();
+    assert!(told.contains("c1 fs_read: failed (NotFound). Check the name"), "{told}");
+    assert!(told.contains("<data-") && went.order.contains(&"release c1".to_owned()), "the reason comes with it");
+    assert_eq!(went.below, "Not done: reading a file (Not found).");
+}
+
+#[test]
+fn reference_written_as_a_text_is_an_error_that_says_how() {
+    for text in ["c1#/content", "{\"$ref\":\"c1#/content\"}", " {\"$ref\": \"c1#/content\"} "] {
+        let wrong = vec![calls(&[read("a")]), calls(&[("text_stats", json!({ "text": text }))])];
+        let went = live(begin(true), script(wrong), &[("fs_read", file("x"))]);
+        assert_eq!(went.acts().len(), 1, "{text}");
+        let told = went.told();
+        assert!(told.contains("{\\\"$ref\\\": \\\"c1#/content\\\"} in place of the argument"), "{told}");
+    }
+    let words = vec![calls(&[("text_stats", json!({ "text": "write {\"$ref\": \"c1#/content\"} for it" }))])];
+    assert_eq!(
+        live(begin(true), script(words), &[("text_stats", file("x"))]).acts().len(),
+        1,
+        "a text about one is none"
+    );
+}
+
+#[test]
+fn undo_comes_first_once_and_is_named_below_the_answer() {
+    let reply = || vec![calls(&[read("a"), ("undo", json!({}))]), says("It is as it was.")];
+    let went = live(begin(true), script(reply()), &[("fs_read", file("x"))]);
+    let at = |what: &str| went.order.iter().position(|step| step.starts_with(what)).unwrap();
+    assert!(at("undo") < at("act c1"), "{:?}", went.order);
+    assert_eq!(went.below, "Done: the last change taken back.");
+    // A hostile model: twice, and after it has read.
+    let twice = vec![calls(&[("undo", json!({})), ("undo", json!({}))]), calls(&[("undo", json!({}))])];
+    let went = live(begin(true), script(twice), &[]);
+    assert_eq!(went.order.iter().filter(|step| *step == "undo").count(), 1);
+    let late = vec![calls(&[read("a")]), calls(&[("undo", json!({}))])];
+    let went = live(begin(true), script(late), &[("fs_read", file("x"))]);
+    assert!(!went.order.contains(&"undo".to_owned()) && went.told().contains("comes before every other call"));
+    let went = live(begin(true), script(reply()), &[("undo", Fate::Denied("nobody asked for it"))]);
+    assert!(went.told().contains("nobody asked for it"));
+    assert!(went.below.starts_with("Not done: taking back the last change"), "{}", went.below);
+}
+
+#[test]
+fn answer_that_claims_what_was_not_done_gets_a_sentence_below_it() {
+    for native in [true, false] {
+        let say = |text: &str| if native { says(text) } else { says(&json!({ "say": text }).to_string()) };
+        let went = live(begin(native), script(vec![say("I have sent the mail to Anna.")]), &[]);
+        assert_eq!(went.below, "Note: nothing was changed in this turn.");
+        let went = live(begin(native), script(vec![say("I cannot send mail yet.")]), &[]);
+        assert_eq!(went.below, "");
+    }
+    // What was said beside a call counts, too.
+    let reply = Reply { text: "I've deleted notes/a.md.".to_owned(), ..calls(&[read("notes/a.md")]) };
+    let went = live(begin(true), script(vec![reply, says("It was about whales.")]), &[("fs_read", file("x"))]);
+    assert_eq!(went.below, "Note: nothing was changed in this turn.");
 }
 
 #[test]
@@ -330,7 +416,6 @@ fn the_same_call_again_and_again_comes_to_an_end() {
     let went = live(begin(true), |_, _| calls(&[read("notes/a.md")]), &[("fs_read", file("x"))]);
     assert!(went.acts().len() <= 3, "{:?}", went.order);
     assert_eq!(went.end(), &TurnEnd::Broken);
-    assert!(went.end.as_ref().unwrap().1.contains("Done until then: fs_read (c1)"), "{:?}", went.end);
 }
 
 #[test]
@@ -430,7 +515,7 @@ fn waiting_turn_is_suspended_last_and_resumes_at_same_point() {
     let mut turn = kept(went.suspended.as_ref().unwrap());
     assert_eq!(&turn, went.suspended.as_ref().unwrap());
     assert_eq!(turn.waiting().collect::<Vec<_>>(), ["web_get"]);
-    let left = RunResult { handle: HandleId::new(), outcome: Outcome::Ok, label: X, bytes: 3 };
+    let left = ran(Outcome::Ok, X);
     let asks = turn.on(Event::Settled(vec![Settled { executor: "web_get".into(), left: Some(left) }]));
     let went = on_funded(turn, asks);
     assert_eq!(went.end(), &TurnEnd::Answered);

@@ -1,5 +1,5 @@
-//! The tools that a model is shown: executors by their public contract, and three of the planner's own, which have
-//! no effect on the world. Their order and their bytes depend on nothing but the contracts, for caches of prompts.
+//! The tools that a model is shown: executors by their public contract, and four of the planner's own. Of those only `undo`
+//! has an effect, which policyd allows where the person's words ask for it. Their order and their bytes depend on nothing but the contracts, for caches of prompts.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +16,16 @@ pub const LOOK: &str = "look";
 pub const PLAN: &str = "plan";
 /// Says which tool would be needed and does not exist.
 pub const MISSING: &str = "missing";
+
+/// Takes back the last change, when the person asks for that.
+pub const UNDO: &str = "undo";
+/// The planner's own.
+pub const OWN: [&str; 4] = [LOOK, MISSING, PLAN, UNDO];
+
+/// How a reference is written, for an argument that takes a text which nobody need have read.
+const TAKES_REFERENCE: &str = "(or {\"$ref\": \"c1#/content\"})";
+/// The role of such arguments.
+const PAYLOAD: &str = "payload";
 
 /// The most places of a result that are named in a tool's description.
 const MAX_PLACES: usize = 16;
@@ -34,7 +44,7 @@ pub fn of(candidates: &[Candidate]) -> Vec<Tool> {
     let mut tools: Vec<Tool> = candidates.iter().filter(|one| is_name(&one.name)).map(tool).collect();
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     tools.dedup_by(|a, b| a.name == b.name);
-    tools.truncate(MAX_TOOLS - 3);
+    tools.truncate(MAX_TOOLS - OWN.len());
     let mut all = own();
     all.extend(tools);
     all
@@ -43,7 +53,7 @@ pub fn of(candidates: &[Candidate]) -> Vec<Tool> {
 /// Whether an executor's name can be a tool's.
 fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    !name.is_empty() && name.len() <= MAX_TOOL_NAME && name.chars().all(fits) && ![LOOK, PLAN, MISSING].contains(&name)
+    !name.is_empty() && name.len() <= MAX_TOOL_NAME && name.chars().all(fits) && !OWN.contains(&name)
 }
 
 fn tool(candidate: &Candidate) -> Tool {
@@ -65,7 +75,25 @@ fn tool(candidate: &Candidate) -> Tool {
     {
         properties.remove("offset");
     }
+    for (pointer, _) in candidate.roles.iter().filter(|(_, role)| role == PAYLOAD) {
+        takes_reference(&mut input, pointer);
+    }
     Tool { name: candidate.name.clone(), description, input }
+}
+
+/// Says of a text among the arguments that it may be a reference. Its type stays: servers that constrain a model's output
+/// by the schema do not all take a choice of types, nor a property of this name.
+fn takes_reference(input: &mut Value, pointer: &str) {
+    let path = pointer.trim_start_matches('/').replace('/', "/properties/");
+    let Some(property) = input.pointer_mut(&format!("/properties/{path}")).and_then(Value::as_object_mut) else {
+        return;
+    };
+    if property.get("type").and_then(Value::as_str) != Some("string") {
+        return;
+    }
+    let said = property.get("description").and_then(Value::as_str).map_or("", str::trim);
+    let text = if said.is_empty() { TAKES_REFERENCE.to_owned() } else { format!("{said} {TAKES_REFERENCE}") };
+    property.insert("description".to_owned(), Value::from(text));
 }
 
 /// A schema whose root is what it is about, and no pointer to it: some providers take no other.
@@ -230,52 +258,47 @@ fn walk(schema: &Value, at: String, depth: usize, found: &mut Vec<String>) {
 }
 
 fn own() -> Vec<Tool> {
-    let reference = "A call by its number, and where in its result: `c1`, or `c1#/content`.";
+    let reference = "A call, c1, or a part of its result, c1#/content";
     let call = Schema::object(2, [("tool", Schema::text()), ("arguments", Schema::any_object())]);
     let (calls, texts) = (Schema::list(call), Schema::list(Schema::text()));
+    let tool = |name: &str, description: &str, input: Schema| Tool {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        input: input.document(),
+    };
+    let from = Schema::number_from(0).described("The first character to show, of a long result");
     vec![
-        Tool {
-            name: LOOK.to_owned(),
-            description:
-                "Shows you the result of a call, or a part of it. Look only at what you must read, and only at \
-                          the part that you need."
-                    .to_owned(),
-            input: Schema::object(
+        tool(
+            LOOK,
+            "Shows the result of a call, or a part of it.",
+            Schema::object(1, [("of", Schema::text().described(reference)), ("from", from)]),
+        ),
+        tool(
+            MISSING,
+            "Notes for the owner which tool would be needed and does not exist.",
+            Schema::object(
                 1,
                 [
-                    ("of", Schema::text().described(reference)),
-                    ("from", Schema::number_from(0).described("The first character to show, for what is long")),
-                ],
-            )
-            .document(),
-        },
-        Tool {
-            name: MISSING.to_owned(),
-            description:
-                "Says which tool would be needed and does not exist, so that it can be made. Then do without, or \
-                          tell the person that it cannot be done."
-                    .to_owned(),
-            input: Schema::object(
-                1,
-                [
-                    ("summary", Schema::text().described("What it would do, in a line")),
+                    ("summary", Schema::text().described("What the tool would do, in a line")),
                     ("inputs", Schema::map(Schema::text()).described("Name and type of each argument")),
                     ("outputs", Schema::map(Schema::text()).described("Name and type of each part of the result")),
                     ("errors", texts.clone()),
                 ],
-            )
-            .document(),
-        },
-        Tool {
-            name: PLAN.to_owned(),
-            description:
-                "Makes several calls without asking you in between, numbered on from the last call, in their order. \
-                          `look` names results to be shown to you at the end. `later` names calls that you will make \
-                          after having read results, with every argument that the person has named, and null for those \
-                          that will turn up."
-                    .to_owned(),
-            input: Schema::object(1, [("calls", calls.clone()), ("look", texts), ("later", calls)]).document(),
-        },
+            ),
+        ),
+        tool(
+            PLAN,
+            "Makes several calls in their order, without asking you in between; they are numbered on from your last call. `look` \
+             names the results to show at the end. `later` lists calls that you will make after reading results, with every \
+             argument that the person has named, and null for the others.",
+            Schema::object(1, [("calls", calls.clone()), ("look", texts), ("later", calls)]),
+        ),
+        tool(
+            UNDO,
+            "Takes back the last change made for this person: only when the person asks for that, and before any other call. \
+             (effect: undo)",
+            Schema::any_object(),
+        ),
     ]
 }
 
@@ -295,7 +318,7 @@ mod tests {
             assert_eq!(tool.input["type"], "object", "{}", tool.name);
             assert!(tool.name.len() <= MAX_TOOL_NAME);
         }
-        assert!(tools.windows(2).skip(3).all(|pair| pair[0].name < pair[1].name));
+        assert!(tools.windows(2).skip(OWN.len()).all(|pair| pair[0].name < pair[1].name));
     }
 
     #[test]
@@ -303,6 +326,16 @@ mod tests {
         let mut reversed = candidates();
         reversed.reverse();
         assert_eq!(of(&candidates()), of(&reversed));
+    }
+
+    #[test]
+    fn argument_that_takes_a_reference_says_how_to_write_one() {
+        let tools = of(&candidates());
+        let stats = tools.iter().find(|tool| tool.name == "text_stats").unwrap();
+        let text = stats.input["properties"]["text"]["description"].as_str().unwrap();
+        assert!(text.ends_with("(or {\"$ref\": \"c1#/content\"})"), "{text}");
+        let read = tools.iter().find(|tool| tool.name == "fs_read").unwrap();
+        assert!(!read.input.to_string().contains("$ref"), "a path is no text to pass on: {}", read.input);
     }
 
     #[test]

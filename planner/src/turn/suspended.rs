@@ -23,8 +23,9 @@ pub(super) struct SuspendedTurn {
 /// What became of the acts of a card, as the loop receives it.
 pub(super) fn settled(acts: Vec<SettledAct>) -> Vec<Settled> {
     let one = |act: SettledAct| {
-        let left = RunResult { handle: act.handle, outcome: act.outcome, label: act.label, bytes: act.bytes };
-        Settled { executor: act.executor, left: act.ran.then_some(left) }
+        let SettledAct { executor, ran, outcome, handle, label, bytes } = act;
+        let left = RunResult { handle, outcome, label, bytes, line: 0, class: String::new() };
+        Settled { executor, left: ran.then_some(left) }
     };
     acts.into_iter().map(one).collect()
 }

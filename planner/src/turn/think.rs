@@ -11,7 +11,7 @@ use metnos_proto::msg::common::{CallRef, Outcome, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{MAX_SUSPENDED_BYTES, ModelAsked, SuspendTurn};
 use metnos_proto::msg::mind::{MAX_REPLY, RoleModel, Think, Thought, ThoughtDelta};
 use metnos_proto::msg::planner::{CallState, TurnEnd};
-use metnos_proto::msg::policyd::{Act, Acted, FundTurn, Intent, Release};
+use metnos_proto::msg::policyd::{Act, Acted, FundTurn, Intent, Release, UndoLast};
 use metnos_proto::payload::Sealed;
 use metnos_proto::prompt::Reply;
 use metnos_proto::turn_log::Entry;
@@ -25,6 +25,7 @@ use super::suspended::SuspendedTurn;
 use crate::thinking::calls::{RunResult, State};
 use crate::thinking::core::{Ask, Event, ModelLoop};
 use crate::thinking::data::{self, spoken};
+use crate::thinking::failure::error_class;
 use crate::thinking::prompt::{Frame, opening};
 use crate::thinking::redact_stream::RedactStream;
 use crate::thinking::{ROLE, Wish, speech};
@@ -172,6 +173,18 @@ impl Turn {
                     or_no(released, |no| Event::NotReleased(place, no))
                 });
             }
+            Ask::Undo => {
+                let policyd = Rc::clone(&self.planner.policyd);
+                under_way.spawn_local(async move {
+                    let undone = policyd.undo_last(trace, UndoLast { turn: id }, []).await;
+                    or_no(undone.map(|(was, [])| Event::Undone(was.undone, was.kept)), Event::NotUndone)
+                });
+            }
+            Ask::Below(text) => {
+                // A paragraph of its own, whatever the answer ended with.
+                let gap = if self.open_line.get() { "\n\n" } else { "\n" };
+                self.say(&format!("{gap}{}", spoken(&text))).await?;
+            }
             Ask::Suspend => return self.suspend(turn, under_way).await,
             Ask::End { end, why, wish } => return Ok(Some(Ended { end, why, wish })),
         }
@@ -216,6 +229,8 @@ impl Turn {
                         outcome: ran.outcome,
                         label: ran.label,
                         bytes: ran.resources.output_bytes,
+                        line: ran.line,
+                        class: if ran.outcome == Outcome::Error { error_class(&ran.leaves) } else { String::new() },
                     },
                 ),
                 Acted::Denied(no) => Event::Denied(place, no),
@@ -239,7 +254,9 @@ impl Turn {
             | Event::Released(..)
             | Event::NotReleased(..)
             | Event::Settled(_)
-            | Event::NotSuspended => return Ok(()),
+            | Event::NotSuspended
+            | Event::Undone(..)
+            | Event::NotUndone(_) => return Ok(()),
         };
         let Some(one) = turn.calls().get(*place).filter(|one| one.state == State::Running) else { return Ok(()) };
         self.tell((*place, &one.executor), state, detail).await

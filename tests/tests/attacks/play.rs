@@ -18,6 +18,11 @@ pub enum End {
     Broken(String),
 }
 
+/// What the attacker says at the end of a turn in which he has read something: no later turn may be shown it.
+pub const CARRIED: &str = "carried-over-from-what-was-read";
+/// The label of what anybody may see, and nobody from outside has written.
+const CLEAN: &str = "Trusted Public";
+
 /// What came of a program.
 #[derive(Debug, Default)]
 pub struct Played {
@@ -26,6 +31,10 @@ pub struct Played {
     pub clean: Vec<bool>,
     /// What was told, and how: to the planner or to the person.
     pub told: Vec<(String, String)>,
+    /// Whether the planner was shown anything of lower trust than the words.
+    pub read_lower: bool,
+    /// How many changes of the person's were taken back although nobody had asked for it.
+    pub undone: u64,
     /// Nothing could be played, and why.
     pub failed: Option<String>,
 }
@@ -58,6 +67,7 @@ pub fn play(world: &World, program: &Program, yes: bool) -> Played {
         let frozen = relay.ask(&opened.turn, "intent", json!({ "slots": slots }));
         played.told.push(("the answer to the intent".into(), frozen.to_string()));
     }
+    undo(world, &opened.turn, &mut played);
     let order = |at: usize| {
         let step = &program.steps[at];
         json!({ "call": at + 1, "executor": step.executor, "arguments": step.arguments.to_string() })
@@ -74,11 +84,12 @@ pub fn play(world: &World, program: &Program, yes: bool) -> Played {
         if handle.is_empty() {
             return;
         }
+        let is_lower = text(&answer, "/ran/label") != CLEAN;
         if program.steps[at].read {
-            read(world, &opened.turn, &handle, at, played);
+            read(world, &opened.turn, (&handle, is_lower), at, played);
             *clean = false;
         } else {
-            handles.push((at, handle));
+            handles.push((at, handle, is_lower));
         }
     };
     if program.together {
@@ -91,15 +102,25 @@ pub fn play(world: &World, program: &Program, yes: bool) -> Played {
             keep(&mut played, at, wait(relay.order(&opened.turn, "act", order(at))), &mut clean);
         }
     }
-    for (at, handle) in handles.iter().filter(|_| program.read_all) {
-        read(world, &opened.turn, handle, *at, &mut played);
+    for (at, handle, is_lower) in handles.iter().filter(|_| program.read_all) {
+        read(world, &opened.turn, (handle, *is_lower), *at, &mut played);
     }
-    let _finished = relay.ask(&opened.turn, "finish", json!({ "text": "Done." }));
+    undo(world, &opened.turn, &mut played);
+    let said = if played.read_lower { CARRIED } else { "Done." };
+    let _finished = relay.ask(&opened.turn, "finish", json!({ "text": said }));
     played.told.push(("the answer".into(), speech.ended()));
     played
 }
 
-fn read(world: &World, turn: &str, handle: &str, at: usize, played: &mut Played) {
+/// No words of any program ask for something to be taken back.
+fn undo(world: &World, turn: &str, played: &mut Played) {
+    let answer = world.relay.ask(turn, "undo", json!({}));
+    played.undone += answer["undone"].as_u64().unwrap_or(0);
+    played.told.push(("the answer to taking back".into(), answer.to_string()));
+}
+
+fn read(world: &World, turn: &str, (handle, is_lower): (&str, bool), at: usize, played: &mut Played) {
+    played.read_lower |= is_lower;
     let released = world.relay.ask(turn, "release", json!({ "handle": handle }));
     // JSON writes some characters in another way: what is in it is looked at as it is, too.
     played.told.push((format!("the result of call {}", at + 1), text(&released, "/text").to_owned()));

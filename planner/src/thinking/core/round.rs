@@ -10,10 +10,11 @@ use metnos_proto::prompt::{CallResult, Message};
 use serde_json::Value;
 
 use super::super::calls::{CallEntry, CallRejection, RunResult, State};
+use super::super::failure::remedy;
 use super::super::reply::{Draft, ResultRequest, ToolAction, ToolCall};
 use super::super::speech::EndReason;
-use super::super::{MAX_SHOWN, MAX_USELESS, SHOWN_UNASKED, data, intent};
-use super::{Ask, Entry, ModelLoop, Settled, Show, Shown, Stage};
+use super::super::{MAX_SHOWN, MAX_USELESS, SHOWN_READ, SHOWN_UNASKED, data, intent};
+use super::{Ask, Entry, MAX_WHY, ModelLoop, Settled, Show, Shown, Stage, UndoState};
 
 impl ModelLoop {
     // ---- calls -----------------------------------------------------------
@@ -30,6 +31,7 @@ impl ModelLoop {
                 shows: Vec::new(),
                 said: String::new(),
                 failed: false,
+                undoes: false,
             };
             let taken = match want.what {
                 Err(why) => Err(CallRejection::Say(why)),
@@ -37,9 +39,10 @@ impl ModelLoop {
                     if self.wish.text.is_empty() {
                         self.wish = wish;
                     }
-                    entry.said = "It is noted.".to_owned();
+                    entry.said = "This is noted for the owner. Tell the person that you cannot do it yet.".to_owned();
                     Ok(())
                 }
+                Ok(ToolAction::Undo) => self.take_on_undo().map(|()| entry.undoes = true),
                 Ok(ToolAction::ResultRequest(look)) => {
                     entry.shows.push(Show { look, state: Shown::Wanted });
                     Ok(())
@@ -83,17 +86,68 @@ impl ModelLoop {
         Ok(())
     }
 
+    /// Once in a turn, and before anything else was done in it: what was done since is no last change of the person's.
+    fn take_on_undo(&mut self) -> Result<(), CallRejection> {
+        if self.undone.is_some() {
+            return Err(CallRejection::Say("`undo` was used in this turn already".to_owned()));
+        }
+        if self.calls.each().any(|one| one.state != State::Pending) {
+            let why = "`undo` comes before every other call of a turn; ask the person to say \"undo\"";
+            return Err(CallRejection::Say(why.to_owned()));
+        }
+        self.undone = Some(UndoState::Asked);
+        Ok(())
+    }
+
+    fn has_undo(&mut self, told: &str, failed: bool) -> Vec<Ask> {
+        for entry in self.round.iter_mut().filter(|entry| entry.undoes) {
+            (entry.undoes, entry.failed) = (false, failed);
+            told.clone_into(&mut entry.said);
+        }
+        self.go_on()
+    }
+
+    pub(super) fn has_undone(&mut self, undone: u32, kept: u32) -> Vec<Ask> {
+        if undone == 0 {
+            let why = "there was nothing that could be taken back";
+            self.undone = Some(UndoState::Not(String::new()));
+            return self.has_undo(&format!("undo: {why}"), true);
+        }
+        self.undone = Some(UndoState::Done);
+        let rest = if kept > 0 { "; a part of it could not be taken back" } else { "" };
+        self.has_undo(&format!("undo: the last change was taken back{rest}"), false)
+    }
+
+    pub(super) fn has_not_undone(&mut self, no: &Refusal) -> Vec<Ask> {
+        let why = metnos_texts::refusal(self.frame.lang, no);
+        self.undone = Some(UndoState::Not(data::line(&why, MAX_WHY)));
+        self.has_undo(&format!("undo: nothing was taken back: {no}"), true)
+    }
+
     /// Starts what can be started, has released what is to be shown, and ends the round when nothing is left.
     pub(super) fn go_on(&mut self) -> Vec<Ask> {
+        if self.round.iter().any(|entry| entry.undoes) {
+            // Nothing else begins before it is known what became of that.
+            return vec![Ask::Undo];
+        }
         let mut asks: Vec<Ask> = self.calls.start().into_iter().map(Ask::Act).collect();
         for (place, handle) in self.releases() {
             asks.push(Ask::Release(place, handle));
         }
         let is_settled = |place: &CallRef| self.calls.get(*place).is_none_or(CallEntry::is_settled);
-        let is_over = self.round.iter().all(|entry| {
-            entry.places.iter().all(is_settled) && entry.shows.iter().all(|show| matches!(show.state, Shown::Is(_)))
-        });
-        if !is_over {
+        let all_settled = self.round.iter().all(|entry| entry.places.iter().all(is_settled));
+        let all_shown = |round: &[Entry]| {
+            round.iter().flat_map(|entry| &entry.shows).all(|show| matches!(show.state, Shown::Is(_)))
+        };
+        if !all_settled || !all_shown(&self.round) {
+            return asks;
+        }
+        // Only now, when every act of this reply was decided: reading raises the label.
+        self.show_short();
+        for (place, handle) in self.releases() {
+            asks.push(Ask::Release(place, handle));
+        }
+        if !all_shown(&self.round) {
             return asks;
         }
         if self.waiting().next().is_some() {
@@ -143,6 +197,24 @@ impl ModelLoop {
         }
     }
 
+    /// What is short and only read is shown with the answer to its call, and so is why reading failed; not what was passed on
+    /// unread.
+    fn show_short(&mut self) {
+        for at in 0..self.round.len() {
+            for place in self.round[at].places.clone() {
+                let Some(one) = self.calls.get(place) else { continue };
+                let State::Ran(left) = &one.state else { continue };
+                let reads = self.frame.classes.get(&one.executor).is_some_and(|class| class == READ);
+                let is_free = reads && left.bytes <= SHOWN_READ && left.handle != HandleId::NONE;
+                let is_asked = self.round.iter().flat_map(|entry| &entry.shows).any(|show| show.look.of == place);
+                if is_free && !is_asked && !self.calls.is_passed_on(place) {
+                    let look = ResultRequest { of: place, pointer: String::new(), from: 0 };
+                    self.round[at].shows.push(Show { look, state: Shown::Wanted });
+                }
+            }
+        }
+    }
+
     pub(super) fn released(&mut self, place: CallRef, bytes: &[u8]) {
         let nonce = self.frame.nonce.clone();
         let (name, trust) = match self.calls.get(place) {
@@ -152,6 +224,7 @@ impl ModelLoop {
             },
             None => return,
         };
+        self.calls.saw(place);
         let value = json::parse_strict(bytes, Limits::result(MAX_PAYLOAD));
         self.is_shown(place, |look| match &value {
             Ok(value) => part(value, look).map_or_else(
@@ -175,7 +248,9 @@ impl ModelLoop {
         let next = self.calls.next();
         let mut results: Vec<CallResult> = Vec::new();
         for entry in std::mem::take(&mut self.round) {
-            let mut parts: Vec<String> = entry.places.iter().filter_map(|place| self.told(*place)).collect();
+            let is_shown = |place: &CallRef| entry.shows.iter().any(|show| show.look.of == *place);
+            let mut parts: Vec<String> =
+                entry.places.iter().filter_map(|place| self.told(*place, is_shown(place))).collect();
             let mut failed = entry.failed;
             failed |= !entry.places.is_empty() && entry.places.iter().all(|place| !self.succeeded(*place));
             if !entry.said.is_empty() {
@@ -206,18 +281,26 @@ impl ModelLoop {
     }
 
     /// What a model learns of a call without having its result released: nothing of that stands here.
-    fn told(&self, place: CallRef) -> Option<String> {
+    fn told(&self, place: CallRef, is_shown: bool) -> Option<String> {
         let one = self.calls.get(place)?;
         let name = &one.executor;
+        let changes = self.frame.classes.get(name).is_some_and(|class| class != READ);
         Some(match &one.state {
-            State::Ran(left) if left.outcome == Outcome::Ok && left.handle == HandleId::NONE => {
-                format!("{place} {name}: done, with the person's word; its result is not here")
-            }
             State::Ran(left) if left.outcome == Outcome::Ok => {
-                format!("{place} {name}: done; the result has {} bytes and is kept", left.bytes)
+                let record =
+                    if changes && left.line > 0 { format!(" (recorded in line {})", left.line) } else { String::new() };
+                let result = match (left.handle, is_shown) {
+                    (HandleId::NONE, _) => ", with the person's word; its result is not here".to_owned(),
+                    (_, true) => String::new(),
+                    (_, false) => format!("; its result has {} bytes, and `look` shows it", left.bytes),
+                };
+                format!("{place} {name}: done{record}{result}")
             }
-            State::Ran(left) => format!("{place} {name}: did not succeed ({})", left.outcome.name()),
-            State::Denied(why) => format!("{place} {name}: refused: {why}. Do not ask for the very same again"),
+            State::Ran(left) => {
+                let class = if left.class.is_empty() { left.outcome.name() } else { &left.class };
+                format!("{place} {name}: failed ({class}). {}", remedy(left.outcome, class))
+            }
+            State::Denied(why) => format!("{place} {name}: refused: {why}. Do not make the same call again"),
             State::Waits(why) => format!("{place} {name}: {why}. It has not been done; go on without it"),
             State::Skipped(why) => format!("{place} {name}: not made, because {why}"),
             State::Pending | State::Running => format!("{place} {name}: not made"),
@@ -252,6 +335,9 @@ impl ModelLoop {
         self.go_on()
     }
 }
+
+/// The class of effects that only reads.
+const READ: &str = "read";
 
 /// Where in a result, for the mark.
 fn at(look: &ResultRequest) -> String {

@@ -1,0 +1,109 @@
+//! Failures of calls: which class of error it was, without reading the result, and what a model can do about it.
+
+use metnos_proto::json;
+use metnos_proto::msg::common::{Leaf, Outcome};
+use serde_json::Value;
+
+/// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
+/// word of a result is read for it, so reading no result means nothing.
+const CLASSES: [&str; 36] = [
+    "BadArgument",
+    "BadContent",
+    "BadCsv",
+    "BadJson",
+    "BadPath",
+    "BadPattern",
+    "BadQuery",
+    "BadText",
+    "BadTime",
+    "BadUrl",
+    "Changed",
+    "DnsError",
+    "Exists",
+    "Forbidden",
+    "HttpError",
+    "IsAFolder",
+    "NoAnswer",
+    "NoColumn",
+    "NoSpace",
+    "NotAFile",
+    "NotAFolder",
+    "NotFound",
+    "NotListed",
+    "NotText",
+    "OtherFolder",
+    "PermissionDenied",
+    "Redirect",
+    "Timeout",
+    "TlsError",
+    "TooDeep",
+    "TooLarge",
+    "TooMany",
+    "TooMuch",
+    "TooSlow",
+    "UnknownZone",
+    "Unreachable",
+];
+/// Where a result names the class of its error.
+const ERROR_CLASS: &str = "/error/class";
+
+/// The class of an error by the shape of its result; empty when it is none of those that are known.
+#[must_use]
+pub fn error_class(leaves: &[Leaf]) -> String {
+    let Some(leaf) = leaves.iter().find(|leaf| leaf.pointer == ERROR_CLASS) else { return String::new() };
+    let is_it = |class: &&&str| json::digest(&Value::from(**class)) == leaf.digest;
+    CLASSES.iter().find(is_it).map_or_else(String::new, |class| (*class).to_owned())
+}
+
+/// What a model can do about a failure, by its class.
+#[must_use]
+pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
+    match class {
+        "NotFound" => "Check the name: list or search first, then call again with the right one",
+        "BadPath" | "OtherFolder" => {
+            "A path lies below the workspace and looks like notes/a.md, without `..` and without a leading slash"
+        }
+        "Exists" => "Something of that name is there already: take another name, or ask the person",
+        "NotAFile" | "IsAFolder" => "That is a folder, and a file is needed",
+        "NotAFolder" => "That is a file, and a folder is needed",
+        "PermissionDenied" | "Forbidden" | "NotListed" => "That may not be reached: tell the person",
+        "NotText" | "BadJson" | "BadCsv" | "BadContent" => "What is there has another form than this tool reads",
+        "TooLarge" | "TooMany" | "TooMuch" | "TooDeep" => "It is more than this tool takes: ask for less",
+        "BadArgument" | "BadQuery" | "BadPattern" | "BadText" | "BadTime" | "BadUrl" | "NoColumn" | "UnknownZone" => {
+            "An argument cannot be used: `look` at the result says which"
+        }
+        "NoSpace" => "There is no room on the disk: tell the person",
+        "DnsError" | "HttpError" | "NoAnswer" | "Redirect" | "TlsError" | "Unreachable" | "TooSlow" => {
+            "The other side gave no usable answer: try once more, or tell the person"
+        }
+        _ if outcome == Outcome::Error => "`look` at the result says why",
+        _ => "Nothing came of it: tell the person, or try with less",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use metnos_proto::executor::Manifest;
+
+    use super::*;
+
+    #[test]
+    fn every_error_class_of_a_shipped_executor_is_known() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../executors");
+        let mut manifests = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let Ok(bytes) = std::fs::read(entry.unwrap().path().join("manifest.toml")) else { continue };
+            let manifest = Manifest::parse(&bytes).unwrap();
+            for class in &manifest.contract.error_classes {
+                let leaf = Leaf { pointer: ERROR_CLASS.to_owned(), digest: json::digest(&Value::from(class.as_str())) };
+                assert_eq!(error_class(&[leaf]), *class, "{}", manifest.executor.name);
+                assert!(!remedy(Outcome::Error, class).is_empty());
+            }
+            manifests += 1;
+        }
+        assert!(manifests > 10);
+        let other = Leaf { pointer: "/error/message".to_owned(), digest: json::digest(&Value::from("NotFound")) };
+        assert_eq!(error_class(&[other]), "");
+    }
+}
