@@ -4,7 +4,7 @@
 mod round;
 
 use metnos_proto::ids::HandleId;
-use metnos_proto::msg::common::{CallRef, Label, Outcome, Refusal};
+use metnos_proto::msg::common::{CallRef, Label, Lang, Outcome, Refusal};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::msg::policyd::Slot;
 use metnos_proto::prompt::{Message, Prompt, Reply, Stop};
@@ -184,6 +184,12 @@ enum UndoState {
     Asked,
     Done,
     Not(String),
+}
+
+/// Why a call was refused, in the person's language where there is a text for that; what to do about it is the model's to say.
+fn reason(no: &Refusal, lang: Lang) -> String {
+    let text = metnos_texts::refusal(lang, no);
+    if text == no.to_string() { no.why.clone() } else { text }
 }
 
 impl ModelLoop {
@@ -470,7 +476,7 @@ impl ModelLoop {
                     (left.line, Became::Failed(said::why_not(left.outcome, &left.class, &one.executor, lang)))
                 }
                 State::Denied(why) => {
-                    let why = self.calls.refusal(one).map_or_else(|| why.clone(), |no| metnos_texts::refusal(lang, no));
+                    let why = self.calls.refusal(one).map_or_else(|| why.clone(), |no| reason(no, lang));
                     (0, Became::Refused(data::line(&why, MAX_WHY)))
                 }
                 State::Pending | State::Running | State::Waits(_) | State::Skipped(_) => (0, Became::NotMade),

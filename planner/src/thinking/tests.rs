@@ -294,7 +294,7 @@ fn failed_call_returns_class_reason_and_remedy_at_once() {
     let told = went.told();
     assert!(told.contains("c1 fs_read: failed (NotFound). Check the name"), "{told}");
     assert!(told.contains("<data-") && went.order.contains(&"release c1".to_owned()), "the reason comes with it");
-    assert_eq!(went.below, "Not done: reading a file (Not found).");
+    assert_eq!(went.below, "Not done: reading a file (not found).");
 }
 
 #[test]
@@ -525,14 +525,16 @@ fn waiting_turn_is_suspended_last_and_resumes_at_same_point() {
 /// Goes on with what was funded before.
 fn on_funded(mut turn: ModelLoop, asks: Vec<Ask>) -> Went {
     let mut went = Went::default();
-    for ask in asks {
-        if let Ask::Think { prompt, .. } = ask {
-            went.prompts.push(*prompt);
-            for ask in turn.on(Event::Thought(says("done"), 1)) {
-                if let Ask::End { end, why, wish } = ask {
-                    went.end = Some((end, why, wish));
-                }
+    let mut waiting: std::collections::VecDeque<Ask> = asks.into();
+    while let Some(ask) = waiting.pop_front() {
+        match ask {
+            Ask::Think { prompt, .. } => {
+                went.prompts.push(*prompt);
+                waiting.extend(turn.on(Event::Thought(says("done"), 1)));
             }
+            Ask::Release(place, _) => waiting.extend(turn.on(Event::Released(place, b"{\"ok\":true}".to_vec(), X))),
+            Ask::End { end, why, wish } => went.end = Some((end, why, wish)),
+            Ask::Fund(_) | Ask::Say(_) | Ask::Intend(_) | Ask::Act(_) | Ask::Suspend | Ask::Undo | Ask::Below(_) => {}
         }
     }
     went

@@ -128,7 +128,8 @@ fn refused_call_is_reported_to_the_model_and_the_turn_continues() {
         let mut stage = Stage::thinking(&[("fs_read", Fate::Denied)], thoughts);
         until(|| !stage.script.asked("health").is_empty()).await;
         let (text, calls, done) = stage.ask(WORDS).await;
-        assert_eq!((text.as_str(), done.end), ("I may not.", TurnEnd::Answered));
+        let below = "Not done: reading a file (that path is forbidden).";
+        assert_eq!((text, done.end), (format!("I may not.\n\n{below}"), TurnEnd::Answered));
         assert_eq!(calls.last().unwrap().1, CallState::Denied);
         let model = stage.script.model.borrow();
         assert!(json!(model.as_ref().unwrap().prompts[1]).to_string().contains("that path is forbidden"));

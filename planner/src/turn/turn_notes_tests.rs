@@ -119,7 +119,9 @@ fn waiting_turn_is_replayed_whole_by_a_restarted_planner() {
         assert_eq!(texts(&told), "I tidy up. ");
         assert!(matches!(told.last(), Some(Entry::Done(TurnEnd::Suspended, _))));
         let (text, _, _) = stage.listen().await;
-        assert_eq!(text.trim(), "all done");
+        let (said, below) = text.trim().split_once("\n\n").unwrap();
+        assert_eq!(said, "all done");
+        assert!(below.starts_with("Not done: reading a file") && below.ends_with("nothing was changed in this turn."));
     });
 }
 

@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn failed_or_refused_call_is_named_unless_it_was_mended() {
         let failed = || act("fs_move", "self_modify", 4, Became::Failed("there is no such file".into()));
-        let told = below("I have moved it.", &[failed()], Lang::En);
+        let told = below("I have moved the file to the folder notes.", &[failed()], Lang::En);
         assert_eq!(
             told,
             "Not done: moving a file or folder (there is no such file).\nNote: nothing was changed in this turn."
