@@ -112,10 +112,8 @@ said-not-done = Not done: { $what }.
 said-unread = Not looked at: what came of { $what }. The answer does not rest on it.
 said-nothing-changed = Note: nothing was changed in this turn.
 said-nothing-sent = Note: nothing was sent in this turn.
-said-lines = { $count ->
-    [one] line { $lines }
-   *[other] lines { $lines }
-}
+said-line = line { $line }
+said-lines = lines { $lines }
 said-act = { $executor ->
     [fs_append] { $count ->
         [one] 1 file added to

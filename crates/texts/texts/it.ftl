@@ -112,10 +112,8 @@ said-not-done = Non fatto: { $what }.
 said-unread = Non guardato: ciò che è venuto da { $what }. La risposta non si basa su questo.
 said-nothing-changed = Nota: in questo turno non è stato cambiato nulla.
 said-nothing-sent = Nota: in questo turno non è stato inviato nulla.
-said-lines = { $count ->
-    [one] riga { $lines }
-   *[other] righe { $lines }
-}
+said-line = riga { $line }
+said-lines = righe { $lines }
 said-act = { $executor ->
     [fs_append] { $count ->
         [one] 1 aggiunta a un file

@@ -98,8 +98,11 @@ pub fn done(acts: &[Act], lang: Lang) -> String {
             return what;
         }
         let shown = known.join(", ");
-        let values = [("count", (known.len() as u64).into()), ("lines", (&shown).into())];
-        format!("{what} ({})", tell(lang, Key::SaidLines, &values))
+        let lines = match known.len() {
+            1 => tell(lang, Key::SaidLine, &[("line", (&shown).into())]),
+            _ => tell(lang, Key::SaidLines, &[("lines", (&shown).into())]),
+        };
+        format!("{what} ({lines})")
     };
     let what: Vec<String> = kinds.iter().take(MAX_NAMED).map(one).collect();
     sentence(Key::SaidDone, what, lang)
