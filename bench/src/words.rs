@@ -5,7 +5,7 @@ use std::path::Path;
 
 use metnos_proto::envelope::{Candidate, Envelope};
 use metnos_proto::executor::{Manifest, Schema};
-use metnos_proto::msg::common::{Channel, Lang};
+use metnos_proto::msg::common::Lang;
 use metnos_rank::order::{Context, RankedContracts};
 use metnos_reflex::Repertoire;
 use serde_json::Value;
@@ -50,23 +50,7 @@ fn many() -> Vec<Candidate> {
 }
 
 fn envelope(candidates: Vec<Candidate>) -> Envelope {
-    Envelope {
-        nonce: 0,
-        identity: String::new(),
-        files: Vec::new(),
-        capsule: String::new(),
-        principal: String::new(),
-        channel: Channel::Cli,
-        lang: Lang::En,
-        recent: Vec::new(),
-        recalled: Vec::new(),
-        earlier: Vec::new(),
-        done: Vec::new(),
-        candidates,
-        mnests: Vec::new(),
-        named: Vec::new(),
-        home: metnos_proto::envelope::Home::default(),
-    }
+    Envelope::empty(candidates, Lang::En)
 }
 
 /// Measures both.

@@ -10,7 +10,7 @@ use metnos_proto::edge::{AnswererEnd, AskerEnd, Edge, PeerCred, RawEnd, Side};
 use metnos_proto::envelope::{Candidate, Envelope};
 use metnos_proto::executor::{Manifest, Schema};
 use metnos_proto::link_async::Client;
-use metnos_proto::msg::common::{Channel, Lang};
+use metnos_proto::msg::common::Lang;
 use metnos_proto::payload::Sealed;
 use tokio::task::LocalSet;
 
@@ -76,21 +76,5 @@ fn candidate(manifest: &[u8], schema: &str) -> Candidate {
 
 /// An envelope with these candidates and nothing else.
 pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
-    Envelope {
-        nonce: 1,
-        identity: String::new(),
-        files: Vec::new(),
-        capsule: String::new(),
-        principal: "cli:uid:1000".into(),
-        channel: Channel::Cli,
-        lang,
-        recent: Vec::new(),
-        recalled: Vec::new(),
-        earlier: Vec::new(),
-        done: Vec::new(),
-        candidates,
-        mnests: Vec::new(),
-        named: Vec::new(),
-        home: metnos_proto::envelope::Home::default(),
-    }
+    Envelope { nonce: 1, principal: "cli:uid:1000".into(), ..Envelope::empty(candidates, lang) }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use metnos_proto::envelope::{Candidate, Envelope};
 use metnos_proto::executor::{Manifest, Schema};
-use metnos_proto::msg::common::{Channel, Lang};
+use metnos_proto::msg::common::Lang;
 use metnos_reflex::{Repertoire, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -263,21 +263,5 @@ fn of_folder(folder: &Path) -> Result<Vec<Candidate>, Failure> {
 }
 
 fn envelope(candidates: Vec<Candidate>) -> Envelope {
-    Envelope {
-        nonce: 0,
-        identity: String::new(),
-        files: Vec::new(),
-        capsule: String::new(),
-        principal: String::new(),
-        channel: Channel::Cli,
-        lang: Lang::En,
-        recent: Vec::new(),
-        recalled: Vec::new(),
-        earlier: Vec::new(),
-        done: Vec::new(),
-        candidates,
-        mnests: Vec::new(),
-        named: Vec::new(),
-        home: metnos_proto::envelope::Home::default(),
-    }
+    Envelope::empty(candidates, Lang::En)
 }

@@ -4,6 +4,7 @@
 //! It never guesses a call that does more than read.
 
 pub mod answer;
+pub mod examples;
 mod instance_questions;
 pub mod matching;
 pub mod schedule;
@@ -21,8 +22,9 @@ use serde_json::{Map, Value, json};
 use answer::speech::Doubt;
 use matching::ability::Ability;
 use matching::contract::Want;
+use matching::pattern::{Request, Vocabulary};
 use matching::slots::{Filled, Words};
-use matching::{MARGIN, Match, Producer};
+use matching::{Covered, MARGIN, Match, Producer};
 use words::lexicon::Mark;
 use words::token::Token;
 
@@ -38,6 +40,9 @@ pub const MAX_CLAUSES: usize = 4;
 pub const NEAREST: usize = 3;
 /// The most examples that help shows.
 pub const MAX_HELP: usize = 24;
+/// How many examples are tried before none is shown, in all and of one executor.
+const TRIED: usize = 8;
+const TRIED_OF_ONE: usize = 3;
 /// The longest example that is shown, in characters.
 const MAX_EXAMPLE: usize = 120;
 /// The class of the only calls that the reflex makes.
@@ -95,6 +100,8 @@ pub fn plan(text: &str, envelope: &Envelope) -> Reply {
 #[derive(Debug, Default)]
 pub struct Repertoire {
     read: HashMap<String, Rc<Ability>>,
+    /// The words of the patterns of the executors that were asked last.
+    vocabulary: (Vec<Rc<Ability>>, Rc<Vocabulary>),
 }
 
 impl Repertoire {
@@ -106,10 +113,11 @@ impl Repertoire {
             return too_long();
         }
         let Some(mut tokens) = words::token::tokens(text) else { return too_long() };
+        tokens.retain(|token| !words::said::is_emoji(token));
         if matching::ability::weighty_marks(&tokens, |_| false).len() > MAX_MEANINGS {
             return too_long();
         }
-        let lang = words::token::language(&tokens).unwrap_or(envelope.lang);
+        let spoken = words::token::language(&tokens);
         let abilities = self.abilities(&envelope.candidates[..envelope.candidates.len().min(MAX_CANDIDATES)]);
         let mut known: BTreeSet<String> =
             abilities.iter().flat_map(|ability| ability.folders.iter().cloned()).collect();
@@ -119,7 +127,22 @@ impl Repertoire {
             }
         }
         forgive_spelling(&mut tokens, &abilities, &known);
-        Reflex { envelope, text, abilities: &abilities, known: &known, lang }.reply(&tokens)
+        let vocabulary = self.vocabulary(&abilities);
+        let lang = spoken.unwrap_or(envelope.lang);
+        let reflex =
+            Reflex { envelope, text, abilities: &abilities, known: &known, vocabulary: &vocabulary, lang, spoken };
+        reflex.reply(&tokens)
+    }
+
+    fn vocabulary(&mut self, abilities: &[Rc<Ability>]) -> Rc<Vocabulary> {
+        let (read, known) = &self.vocabulary;
+        let same = read.len() == abilities.len() && read.iter().zip(abilities).all(|(a, b)| Rc::ptr_eq(a, b));
+        if !same || read.is_empty() {
+            let made = Vocabulary::of(abilities.iter().map(|ability| &ability.patterns));
+            self.vocabulary = (abilities.to_vec(), Rc::new(made));
+            return Rc::clone(&self.vocabulary.1);
+        }
+        Rc::clone(known)
     }
 
     fn abilities(&mut self, candidates: &[Candidate]) -> Vec<Rc<Ability>> {
@@ -169,7 +192,11 @@ struct Reflex<'a> {
     text: &'a str,
     abilities: &'a [Rc<Ability>],
     known: &'a BTreeSet<String>,
+    /// The words of all patterns.
+    vocabulary: &'a Vocabulary,
     lang: Lang,
+    /// The language that the words give away.
+    spoken: Option<Lang>,
 }
 
 impl Reflex<'_> {
@@ -245,6 +272,16 @@ impl Reflex<'_> {
             italian: words::lists::is_italian(tokens, self.envelope.lang),
         };
         let words = Words { text: self.text, tokens, known: self.known, lang: self.lang, lists };
+        let request = Request::of(&words, self.vocabulary, &self.envelope.home.butler);
+        match matching::covered(self.abilities, &self.envelope.mnests, &request) {
+            // "Note call mum tomorrow" may ask for a note, or for something to be done tomorrow.
+            Covered::One(found) if found.open_text.is_some_and(|(begin, end)| is_later(&tokens[begin..end])) => {
+                return Err(Doubt::Later);
+            }
+            Covered::One(found) => return Ok(*found),
+            Covered::Several => return Err(Doubt::Ambiguous),
+            Covered::None => {}
+        }
         if greets_in_the_middle(tokens) {
             // "Write hello into …" is an example of ours; "say hello to …" is none.
             return self.exactly(&words)?.ok_or(Doubt::Unknown);
@@ -276,7 +313,7 @@ impl Reflex<'_> {
             Some(_) => Err(Doubt::Ambiguous),
             None => {
                 let asked = matching::ability::weighty_marks(words.tokens, |_| false);
-                Ok(Some(Match { ability, filled, producer: None, asked, score: 1.0 }))
+                Ok(Some(Match { ability, filled, producer: None, asked, score: 1.0, lang: None, open_text: None }))
             }
         }
     }
@@ -325,18 +362,20 @@ impl Reflex<'_> {
     /// calls can be started in the order of their numbers.
     fn calls(&self, found: &[Match]) -> Plan {
         let mut calls: Vec<PlannedCall> = Vec::new();
+        // Words that give no language away are in that of the pattern.
+        let lang = self.spoken.or(found.first().and_then(|one| one.lang)).unwrap_or(self.lang);
         let mut links: Vec<Option<(CallRef, &Producer)>> = vec![None; found.len()];
         for (one, link) in found.iter().zip(&mut links) {
             if let Some(producer) = &one.producer {
                 let place = next_place(&calls);
                 *link = Some((place, producer));
-                calls.push(self.call(place, producer.ability, &producer.filled));
+                calls.push(self.call(place, producer.ability, &producer.filled, lang));
             }
         }
         let mut answers = Vec::new();
         for (one, link) in found.iter().zip(&links) {
             let place = next_place(&calls);
-            let mut call = self.call(place, one.ability, &one.filled);
+            let mut call = self.call(place, one.ability, &one.filled, lang);
             let mut path = &one.filled.path;
             if let Some((from, producer)) = link {
                 if let Some(arguments) = call.arguments.as_object_mut() {
@@ -351,10 +390,10 @@ impl Reflex<'_> {
             answers.push(place);
             calls.push(call);
         }
-        Plan { calls, answers, lang: self.lang }
+        Plan { calls, answers, lang }
     }
 
-    fn call(&self, place: CallRef, ability: usize, filled: &Filled) -> PlannedCall {
+    fn call(&self, place: CallRef, ability: usize, filled: &Filled, lang: Lang) -> PlannedCall {
         let (mut arguments, mut literals) = (filled.arguments.clone(), filled.literals.clone());
         let ability_of = &self.abilities[ability];
         // Whatever changes something has its places named in full.
@@ -369,7 +408,7 @@ impl Reflex<'_> {
             }
         }
         at_home(&mut arguments, &ability_of.candidate.input, &self.envelope.home.zone, &self.envelope.home.offset);
-        let template = answer::Template::of(&ability_of.candidate, self.lang);
+        let template = answer::Template::of(&ability_of.candidate, lang);
         let template = template.called(&arguments, &self.envelope.home.zone);
         PlannedCall {
             place,
@@ -393,20 +432,58 @@ impl Reflex<'_> {
     }
 
     fn not_understood(&self, doubt: Doubt, tokens: &[Token<'_>]) -> String {
-        let near = matching::nearest(self.abilities, tokens, NEAREST);
-        let examples = near.into_iter().filter_map(|at| self.showable(at, 1).first().copied()).collect::<Vec<_>>();
-        answer::speech::not_understood(self.lang, doubt, &examples)
+        answer::speech::not_understood(self.lang, doubt, &self.suggestions(tokens))
+    }
+
+    /// At most [`NEAREST`] requests that share a verb or a thing with the words, one of each executor, each of which works
+    /// when it is typed.
+    fn suggestions(&self, tokens: &[Token<'_>]) -> Vec<&str> {
+        let asked = matching::ability::meanings(tokens);
+        let shared = |known: &[Mark]| asked.iter().filter(|mark| known.contains(mark)).count();
+        let mut near: Vec<(usize, usize, &str)> = Vec::new();
+        for (at, ability) in self.abilities.iter().enumerate() {
+            let examples = ability.examples(self.lang);
+            // The first of those that share most.
+            let best = examples.iter().map(|(_, known)| shared(known)).max().unwrap_or(0);
+            let shares = |(_, known): &&(&str, &[Mark])| best > 0 && shared(known) == best;
+            near.extend(examples.iter().filter(shares).take(TRIED_OF_ONE).map(|(text, _)| (best, at, *text)));
+        }
+        // What shares most first; those of one executor stay together, whatever it is called and wherever it stands.
+        let summary = |at: usize| self.abilities.get(at).map_or("", |ability| ability.candidate.summary.as_str());
+        near.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| summary(a.1).cmp(summary(b.1))));
+        let mut shown: Vec<(usize, &str)> = Vec::new();
+        for (_, at, text) in near.into_iter().take(TRIED) {
+            if shown.len() < NEAREST && shown.iter().all(|(known, _)| *known != at) && self.works(at, text) {
+                shown.push((at, text));
+            }
+        }
+        shown.into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// Whether these words become a call of this executor as they stand.
+    fn works(&self, ability: usize, text: &str) -> bool {
+        let asked = words::token::tokens(text).filter(|_| is_one_line(text));
+        asked.is_some_and(|mut tokens| {
+            forgive_spelling(&mut tokens, self.abilities, self.known);
+            Reflex { text, ..*self }.whole(&tokens).is_ok_and(|found| found.ability == ability)
+        })
     }
 
     fn help_examples(&self) -> Vec<&str> {
         (0..self.abilities.len()).flat_map(|at| self.showable(at, 2)).take(MAX_HELP).collect()
     }
 
-    /// Examples of one ability that fit on a line.
+    /// Examples of one ability that fit on a line and work.
     fn showable(&self, ability: usize, most: usize) -> Vec<&str> {
         let examples = self.abilities.get(ability).map(|ability| ability.examples(self.lang)).unwrap_or_default();
-        examples.into_iter().filter(|text| is_one_line(text)).take(most).collect()
+        let mut texts = examples.into_iter().map(|(text, _)| text).take(TRIED_OF_ONE + most);
+        texts.by_ref().filter(|text| self.works(ability, text)).take(most).collect()
     }
+}
+
+/// Whether these tokens of a text may speak of another time.
+fn is_later(tokens: &[Token<'_>]) -> bool {
+    words::grammar::is_for_later(tokens, words::grammar::quoted_from(tokens))
 }
 
 /// "Hello, read …" is politeness, "say hello to …" is not.
@@ -472,6 +549,8 @@ pub fn language_of(words: &str, usual: Lang) -> Lang {
 
 #[cfg(test)]
 mod lists_tests;
+#[cfg(test)]
+mod pattern_tests;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

@@ -135,12 +135,19 @@ fn recurring_request_is_answered_with_two_setup_commands() {
 }
 
 #[test]
-fn unknown_request_lists_nearest_examples_in_language_of_request() {
+fn unknown_request_lists_working_examples_that_share_its_meaning() {
     let Reply::NotUnderstood(said) = plan_of("potresti elencare tutte le parole") else { panic!() };
     assert!(said.contains("quante parole ci sono in notes/welcome.md"), "{said}");
     let Reply::NotUnderstood(said) = plan_of("read the thing") else { panic!() };
     assert!(said.contains("read notes/journal.md"), "{said}");
-    assert_eq!(said.lines().filter(|line| line.starts_with("  ")).count(), NEAREST);
+    for words in ["what is the meaning of life", "qual è il senso della vita", "read the thing", "delete the thing"] {
+        let Reply::NotUnderstood(said) = plan_of(words) else { panic!("{words}") };
+        let shown: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+        assert!(shown.len() <= NEAREST && shown.iter().all(|text| matches!(plan_of(text), Reply::Plan(_))), "{said}");
+        let verb = words.split(' ').next().unwrap();
+        assert!(!words.contains("life") && !words.contains("vita") || shown.is_empty(), "{said}");
+        assert!(shown.is_empty() || shown.iter().any(|text| text.starts_with(verb)), "{said}");
+    }
 }
 
 #[test]
@@ -415,10 +422,14 @@ fn examples_and_arguments_beyond_the_limit_are_ignored() {
 #[test]
 fn help_shows_as_many_examples_as_the_limit_and_none_that_is_too_long() {
     let reader = candidates().remove(0);
-    let short = Candidate { examples: vec!["read a.md".into(), "read b.md".into()], ..reader.clone() };
-    let Reply::Say(help) = plan("help", &envelope_of(vec![short; MAX_HELP], Lang::En)) else { panic!() };
+    let short = |n: usize| Candidate {
+        name: format!("x{n}"),
+        examples: vec![format!("recite{n} a.md").into(), format!("recite{n} b.md").into()],
+        ..reader.clone()
+    };
+    let Reply::Say(help) = plan("help", &envelope_of((0..MAX_HELP).map(short).collect(), Lang::En)) else { panic!() };
     assert_eq!(help.lines().filter(|line| line.starts_with("  ")).count(), MAX_HELP);
-    let example = |chars: usize| "è".repeat(chars);
+    let example = |chars: usize| format!("recite {}.md", "è".repeat(chars - 10));
     let long = Candidate { examples: vec![example(MAX_EXAMPLE + 1).into(), example(MAX_EXAMPLE).into()], ..reader };
     let Reply::Say(help) = plan("help", &envelope_of(vec![long], Lang::En)) else { panic!() };
     assert!(help.contains(&format!("  {}\n", example(MAX_EXAMPLE))) && !help.contains(&example(MAX_EXAMPLE + 1)));

@@ -150,7 +150,9 @@ impl Policy {
         let path = asking.filled.value.pointer(&field.pointer)?.as_str()?.to_owned();
         let place = CallRef(COUNTS_FROM.saturating_add(call.place.0));
         // Also what no list of a person shows: the act would touch it.
-        let arguments = Value::Object([("path".to_owned(), Value::from(path)), ("all".to_owned(), Value::from(true))].into_iter().collect());
+        let arguments = Value::Object(
+            [("path".to_owned(), Value::from(path)), ("all".to_owned(), Value::from(true))].into_iter().collect(),
+        );
         let arguments = Sealed::new(arguments.to_string().as_bytes()).ok()?;
         let counting = Call {
             turn: call.turn,

@@ -96,6 +96,30 @@ const fn is_zero(number: &u16) -> bool {
     *number == 0
 }
 
+impl Envelope {
+    /// An envelope with these candidates and nothing else.
+    #[must_use]
+    pub fn empty(candidates: Vec<Candidate>, lang: Lang) -> Self {
+        Self {
+            nonce: 0,
+            identity: String::new(),
+            files: Vec::new(),
+            capsule: String::new(),
+            principal: String::new(),
+            channel: Channel::Cli,
+            lang,
+            recent: Vec::new(),
+            recalled: Vec::new(),
+            earlier: Vec::new(),
+            done: Vec::new(),
+            candidates,
+            mnests: Vec::new(),
+            named: Vec::new(),
+            home: Home::default(),
+        }
+    }
+}
+
 /// What a household has answered of itself, as it stands in `USER.md` and `IDENTITY.md`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

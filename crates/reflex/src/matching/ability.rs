@@ -9,15 +9,14 @@ use metnos_proto::msg::common::Lang;
 use crate::matching::contract::{Slot, TextOutput, Want, number_names, slots, text_outputs};
 use crate::matching::frame::Form;
 use crate::matching::paths::{add_folders, bare_path};
+use crate::matching::pattern::Patterns;
 use crate::matching::slots::{Filled, Words, fill};
-use crate::words::lexicon::{Grams, Mark};
+use crate::words::lexicon::Mark;
 use crate::words::lists::{self, Places};
 use crate::words::token::{Kind, Token, language, tokens};
 
 /// The most examples of one executor that are looked at.
 pub const MAX_EXAMPLES: usize = metnos_proto::executor::example::MAX_EXAMPLES;
-/// The most words of one executor whose letters are looked at.
-pub const MAX_SPELLINGS: usize = 64;
 
 /// Which paths the examples show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,14 +41,16 @@ pub struct Frame {
 pub struct Ability {
     /// The contract it was read from.
     pub candidate: Candidate,
+    /// Its patterns.
+    pub patterns: Patterns,
+    /// What the words of each example mean, for finding those that come near.
+    pub meanings: Vec<Vec<Mark>>,
     /// Its examples.
     pub frames: Vec<Frame>,
     /// Its examples, as forms that a request may have.
     pub forms: Vec<Form>,
     /// All the words of its examples, and the names of the numbers it returns.
     vocabulary: Vec<Mark>,
-    /// The letters of its words, for finding what comes near.
-    pub spellings: Vec<Grams>,
     /// The languages of its examples, as far as they give it away.
     languages: Vec<Option<Lang>>,
     /// Words of its name and summary.
@@ -85,11 +86,17 @@ impl Ability {
         vocabulary.sort_unstable();
         vocabulary.dedup();
         let words = format!("{} {}", candidate.name.replace('_', " "), candidate.summary);
+        let patterns = Patterns::of(candidate);
+        // Whatever has patterns is matched by them alone.
+        let of_form =
+            |tokens: &Vec<Token<'_>>| Form::of(tokens, &slots, &folders, reads).filter(|_| patterns.is_empty());
+        let forms = examples.iter().filter_map(of_form).collect();
         let mut ability = Self {
+            patterns,
+            meanings: examples.iter().map(|tokens| meanings(tokens)).collect(),
             frames: Vec::new(),
-            forms: examples.iter().filter_map(|tokens| Form::of(tokens, &slots, &folders, reads)).collect(),
+            forms,
             vocabulary,
-            spellings: spellings(candidate),
             languages: examples.iter().map(|tokens| language(tokens)).collect(),
             summary: tokens(&words).map(|tokens| weighty_marks(&tokens, |_| false)).unwrap_or_default(),
             slots,
@@ -98,6 +105,9 @@ impl Ability {
             folders,
             candidate: candidate.clone(),
         };
+        if !ability.patterns.is_empty() {
+            return ability;
+        }
         ability.frames =
             examples.iter().zip(candidate.requests()).map(|(tokens, text)| ability.frame(tokens, text)).collect();
         ability
@@ -115,6 +125,12 @@ impl Ability {
         let marks =
             weighty_marks(tokens, |at| used[at] || of_list[at] || bare_path(tokens, at, &self.folders).is_some());
         Frame { marks, gives_more }
+    }
+
+    /// Whether it takes a file as the argument at `pointer`.
+    #[must_use]
+    pub fn takes_file(&self, pointer: &str) -> bool {
+        if self.patterns.is_empty() { self.kinds.file } else { self.patterns.takes_file(pointer) }
     }
 
     /// Whether it takes a path.
@@ -144,12 +160,14 @@ impl Ability {
         self.vocabulary.iter().map(|known| mark.likeness(known)).fold(0.0, f32::max)
     }
 
-    /// Requests it serves, those in `lang` first.
+    /// Requests it serves, those in `lang` first, each with what its words mean.
     #[must_use]
-    pub fn examples(&self, lang: Lang) -> Vec<&str> {
-        let mut examples: Vec<(u8, &str)> = self
+    pub fn examples(&self, lang: Lang) -> Vec<(&str, &[Mark])> {
+        let mut examples: Vec<(u8, (&str, &[Mark]))> = self
             .candidate
             .requests()
+            .zip(&self.meanings)
+            .map(|(text, meanings)| (text, meanings.as_slice()))
             .zip(&self.languages)
             .map(|(example, spoken)| match spoken {
                 Some(spoken) if *spoken == lang => (0, example),
@@ -171,18 +189,6 @@ fn list_words(tokens: &[Token<'_>]) -> Vec<bool> {
         }
     }
     found
-}
-
-/// The letters of the words that stand in a contract.
-fn spellings(candidate: &Candidate) -> Vec<Grams> {
-    let texts = candidate.requests().take(MAX_EXAMPLES).chain([candidate.summary.as_str()]);
-    let words: BTreeSet<String> = texts
-        .flat_map(|text| text.split(|c: char| !c.is_alphanumeric()))
-        .filter(|word| word.len() > 3)
-        .map(str::to_lowercase)
-        .take(MAX_SPELLINGS)
-        .collect();
-    words.iter().map(|word| Grams::of(word)).collect()
 }
 
 fn example_folders(examples: &[Vec<Token<'_>>], takes_path: bool) -> BTreeSet<String> {
@@ -224,6 +230,14 @@ fn note_kinds(tokens: &[Token<'_>], known: &BTreeSet<String>, kinds: &mut PathKi
             | None => {}
         }
     }
+}
+
+/// What the words mean by which a request is known: verbs and things, not what kind of place a path is.
+#[must_use]
+pub fn meanings(tokens: &[Token<'_>]) -> Vec<Mark> {
+    let mut marks = weighty_marks(tokens, |_| false);
+    marks.retain(|mark| mark.weight() >= 0.9);
+    marks
 }
 
 /// What the words mean that carry weight and were not taken up as a value.

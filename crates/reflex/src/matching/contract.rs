@@ -80,6 +80,33 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     described(schema).get("properties").and_then(Value::as_object).into_iter().flatten().take(MAX_SLOTS)
 }
 
+/// The schema of the part that a JSON pointer names, through references within the document.
+#[must_use]
+pub fn part<'a>(schema: &'a Value, at: &str) -> Option<&'a Value> {
+    // A chain longer than this is a circle.
+    const LONGEST: usize = 8;
+    let follow = |mut part: &'a Value| {
+        for _ in 0..LONGEST {
+            match part.get("$ref").and_then(Value::as_str) {
+                Some(target) => part = schema.pointer(target.strip_prefix('#')?)?,
+                None => return Some(part),
+            }
+        }
+        None
+    };
+    let mut part = follow(schema)?;
+    for token in at.split('/').skip(1) {
+        let name = token.replace("~1", "/").replace("~0", "~");
+        let next = match part.get("properties").and_then(|properties| properties.get(&name)) {
+            Some(property) => property,
+            None if token.bytes().all(|byte| byte.is_ascii_digit()) => part.get("items")?,
+            None => return None,
+        };
+        part = follow(next)?;
+    }
+    Some(part)
+}
+
 /// The arguments of an executor, by its schema.
 #[must_use]
 pub fn slots(candidate: &Candidate) -> Vec<Slot> {
@@ -102,7 +129,9 @@ pub fn slots(candidate: &Candidate) -> Vec<Slot> {
         .collect()
 }
 
-fn want(schema: &Value, role: Option<&str>) -> Want {
+/// What an argument of this schema and role wants.
+#[must_use]
+pub fn want(schema: &Value, role: Option<&str>) -> Want {
     let text = |key: &str| schema.get(key).and_then(Value::as_str);
     let choices = schema.get("enum").and_then(Value::as_array);
     match (text("type"), role) {

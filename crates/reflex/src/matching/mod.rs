@@ -7,25 +7,24 @@ pub mod contract;
 pub mod frame;
 pub mod names;
 pub mod paths;
+pub mod pattern;
 pub mod slots;
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use metnos_proto::envelope::Known;
+use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::policyd::Literal;
 
 use crate::matching::ability::{Ability, weighty_marks};
 use crate::matching::contract::Want;
+use crate::matching::pattern::{Chain, Found, Request};
 use crate::matching::slots::{Filled, Words, fill};
-use crate::words::lexicon::{self, Grams, Mark};
+use crate::words::lexicon::{self, Mark};
 use crate::words::token::{Kind, Token};
 
 /// The least likeness to an example with which a request is understood.
 pub const THRESHOLD: f32 = 0.6;
-/// The most words of a request whose letters are compared.
-const MOST_WORDS: usize = 16;
-/// The most abilities whose letters are compared with the request's.
-const MOST_COMPARED: usize = 32;
 /// How much better than the second the first must be.
 pub const MARGIN: f32 = 0.05;
 /// From this likeness on, a word is explained.
@@ -46,6 +45,99 @@ pub struct Match {
     pub asked: Vec<Mark>,
     /// How sure it is, in [0, 1].
     pub score: f32,
+    /// The language of the pattern, where one was matched.
+    pub lang: Option<Lang>,
+    /// The tokens of a text at the end of the request that nothing but a word marks.
+    pub open_text: Option<(usize, usize)>,
+}
+
+/// What the patterns say of a request.
+pub enum Covered {
+    /// This is asked for.
+    One(Box<Match>),
+    /// Two different calls are meant as much as each other.
+    Several,
+    /// No pattern covers it.
+    None,
+}
+
+/// The call that the patterns make of a request: the one with the most words of a pattern, then with the fewest words in
+/// texts.
+#[must_use]
+pub fn covered(abilities: &[Rc<Ability>], mnests: &[Known], request: &Request<'_>) -> Covered {
+    let mut best: Vec<(usize, Found)> = Vec::new();
+    for (at, ability) in abilities.iter().enumerate() {
+        for found in pattern::best(&ability.patterns, request) {
+            if lacks(ability, &found) {
+                continue;
+            }
+            let order = best.first().map_or(std::cmp::Ordering::Greater, |(_, first)| {
+                (found.literals, first.loose).cmp(&(first.literals, found.loose))
+            });
+            match order {
+                std::cmp::Ordering::Greater => best = vec![(at, found)],
+                std::cmp::Ordering::Equal => best.push((at, found)),
+                std::cmp::Ordering::Less => {}
+            }
+        }
+    }
+    let Some((at, found)) = best.first().cloned() else { return Covered::None };
+    let same = |(other, more): &(usize, Found)| {
+        *other == at && more.filled.arguments == found.filled.arguments && more.chain == found.chain
+    };
+    if !best.iter().all(same) || best.iter().any(|(_, found)| found.tied) {
+        return Covered::Several;
+    }
+    let producer = match &found.chain {
+        None => None,
+        Some(chain) => match reader(abilities, mnests, at, chain) {
+            Some(producer) => Some(producer),
+            None => return Covered::None,
+        },
+    };
+    let asked = weighty_marks(request.words.tokens, |_| false);
+    let Found { filled, lang, open_text, .. } = found;
+    Covered::One(Box::new(Match { ability: at, filled, producer, asked, score: 1.0, lang: Some(lang), open_text }))
+}
+
+/// Whether a required argument is missing that nobody but the words gives.
+fn lacks(ability: &Ability, found: &Found) -> bool {
+    let given = |name: &str| {
+        found.filled.arguments.contains_key(name)
+            || found.chain.as_ref().is_some_and(|chain| chain.argument == name)
+            || matches!(name, "zone" | "offset")
+    };
+    ability.slots.iter().any(|slot| slot.required && !given(&slot.name))
+}
+
+/// The executor that reads the file of a chain: the only one that takes a file and gives such a text, or the one that a mnest
+/// prefers.
+fn reader(abilities: &[Rc<Ability>], mnests: &[Known], consumer: usize, chain: &Chain) -> Option<Producer> {
+    let name = |at: usize| abilities.get(at).map_or("", |ability| ability.candidate.name.as_str());
+    let mut found: Vec<(f64, usize, &str, &str)> = Vec::new();
+    for (at, ability) in abilities.iter().enumerate() {
+        let Some(output) = ability.texts.iter().find(|text| text.media == chain.media) else { continue };
+        let mut required = ability.slots.iter().filter(|slot| slot.required);
+        let (Some(place), None) = (required.next(), required.next()) else { continue };
+        let reads = at != consumer && ability.candidate.class == crate::READ && place.want == Want::Path;
+        if !reads || !ability.takes_file(&place.pointer()) {
+            continue;
+        }
+        let known = mnests.iter().filter(|mnest| mnest.from == name(at) && mnest.to == name(consumer));
+        found.push((known.map(|mnest| mnest.weight).fold(0.0, f64::max), at, &place.name, &output.pointer));
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (weight, ability, place, pointer) = *found.first()?;
+    if found.get(1).is_some_and(|(second, ..)| *second >= weight) {
+        return None;
+    }
+    let mut filled = Filled { path: Some((chain.path.clone(), Kind::File)), ..Filled::default() };
+    filled.arguments.insert(place.to_owned(), chain.path.as_str().into());
+    if chain.typed {
+        let json = serde_json::Value::from(chain.path.as_str()).to_string();
+        filled.literals.push(Literal { pointer: contract::pointer(place), json });
+    }
+    Some(Producer { ability, filled, pointer: pointer.to_owned(), argument: chain.argument.clone() })
 }
 
 /// The first link of a chain.
@@ -108,7 +200,8 @@ fn evaluate(abilities: &[Rc<Ability>], mnests: &[Known], words: &Words<'_>, at: 
     let path = producer.as_ref().map_or(&filled.path, |producer| &producer.filled.path);
     let kind = kind_factor(reader, path.as_ref().map(|(_, kind)| *kind), acts)?;
     let score = likeness * kind;
-    (score >= THRESHOLD).then_some(Match { ability: at, filled, producer, asked: marks, score })
+    let found = Match { ability: at, filled, producer, asked: marks, score, lang: None, open_text: None };
+    (score >= THRESHOLD).then_some(found)
 }
 
 fn is_explained(mark: &Mark, all: &[Mark], ability: &Ability, helper: Option<&Ability>) -> bool {
@@ -233,41 +326,4 @@ fn producer(
     }
     used.copy_from_slice(&after);
     Some(producer)
-}
-
-/// The abilities that come nearest to the words, best first, whether or not they can serve them: by
-/// shared groups of letters with names, summaries and examples, and by shared meaning.
-#[must_use]
-pub fn nearest(abilities: &[Rc<Ability>], tokens: &[Token<'_>], most: usize) -> Vec<usize> {
-    let marks = weighty_marks(tokens, |_| false);
-    let words: BTreeSet<String> = tokens
-        .iter()
-        .filter(|token| token.kind == Kind::Word && token.text.len() > 3)
-        .map(|token| token.text.to_lowercase())
-        .take(MOST_WORDS)
-        .collect();
-    let words: Vec<Grams> = words.iter().map(|word| Grams::of(word)).collect();
-    let mut ranked: Vec<(f32, usize)> = abilities
-        .iter()
-        .enumerate()
-        .map(|(at, ability)| (marks.iter().map(|mark| mark.weight() * ability.explains(mark)).sum(), at))
-        .collect();
-    let order = |a: &(f32, usize), b: &(f32, usize)| {
-        let summary = |at: usize| abilities.get(at).map_or("", |ability| ability.candidate.summary.as_str());
-        b.0.total_cmp(&a.0).then_with(|| summary(a.1).cmp(summary(b.1)))
-    };
-    ranked.sort_by(order);
-    // Letters are compared with those only that come near by meaning, or come first.
-    ranked.truncate(MOST_COMPARED);
-    for (score, at) in &mut ranked {
-        *score += abilities.get(*at).map_or(0.0, |ability| spelling(&ability.spellings, &words));
-    }
-    ranked.sort_by(order);
-    ranked.into_iter().take(most).map(|(_, at)| at).collect()
-}
-
-/// How many of the words resemble a word of the contract.
-fn spelling(theirs: &[Grams], words: &[Grams]) -> f32 {
-    let best = |word: &Grams| theirs.iter().map(|other| word.likeness(other)).fold(0.0, f32::max);
-    words.iter().map(best).filter(|best| *best > 0.4).sum()
 }

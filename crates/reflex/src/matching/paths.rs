@@ -32,7 +32,7 @@ pub fn bare_path(tokens: &[Token<'_>], at: usize, known: &BTreeSet<String>) -> O
     }
     let is_last = !tokens[at + 1..].iter().any(|token| token.mark.weight() > 0.0 || token.is_value());
     match noun.map(|token| &token.mark) {
-        Some(Mark::Concept("folder")) if is_last && !is_no_name(word.text) => Some(Kind::Folder),
+        Some(Mark::Concept("folder")) if is_last && !is_no_folder(word.text) => Some(Kind::Folder),
         Some(Mark::Concept("file")) if is_last && looks_like_name(word.text) => Some(Kind::File),
         Some(Mark::Free | Mark::And | Mark::Concept(_) | Mark::Stem(_)) | None => {
             known.contains(&word.text.to_lowercase()).then_some(Kind::Folder)
@@ -41,7 +41,8 @@ pub fn bare_path(tokens: &[Token<'_>], at: usize, known: &BTreeSet<String>) -> O
 }
 
 /// Words that stand beside "folder" without naming one.
-fn is_no_name(word: &str) -> bool {
+#[must_use]
+pub fn is_no_folder(word: &str) -> bool {
     const WORDS: &str = "again today tomorrow yesterday later recursively size structure tree only ancora oggi domani \
         ieri dopo condivisa intera dimensione struttura corrente principale";
     WORDS.split_whitespace().any(|known| word.eq_ignore_ascii_case(known))

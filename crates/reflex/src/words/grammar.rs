@@ -63,10 +63,24 @@ const LEADS: &[&str] = &[
     "allora",
     "dai",
     "devi",
+    "mi serve che tu",
 ];
 /// Those that ask for a deed in the form of a question.
-const ASKING_LEADS: &[&str] =
-    &["can you", "could you", "would you", "will you", "puoi", "potresti", "mi puoi", "mi potresti", "può", "potrebbe"];
+const ASKING_LEADS: &[&str] = &[
+    "can you",
+    "could you",
+    "would you",
+    "will you",
+    "puoi",
+    "potresti",
+    "mi puoi",
+    "mi potresti",
+    "può",
+    "potrebbe",
+    "riesci a",
+    "sapresti",
+    "can u",
+];
 /// What may follow a request and changes nothing.
 const TAILS: &[&str] = &[
     "please",
@@ -83,6 +97,10 @@ const TAILS: &[&str] = &[
     "subito",
     "metnos",
 ];
+/// Those that may as well belong to what is said.
+const TIMELY_TAILS: &[&str] = &["now", "adesso", "ora", "subito"];
+/// The most words of a name.
+const MAX_NAME_WORDS: usize = 4;
 /// What a text of several words follows.
 const INTRODUCES: &str = "that che";
 /// What makes a request one for later, or for more than once.
@@ -235,6 +253,55 @@ pub fn tail(tokens: &[Token<'_>], begin: usize) -> usize {
         }
         return end;
     }
+}
+
+/// All the places where a request may begin: at its first word, and behind each politeness before it; each with whether a
+/// question before it asks for a deed. `butler` is what Metnos is called.
+#[must_use]
+pub fn begins(tokens: &[Token<'_>], butler: &str) -> Vec<(usize, bool)> {
+    let mut all = vec![(0, false)];
+    loop {
+        let (at, asked) = all.last().copied().unwrap_or_default();
+        let longest = |phrases: &[&str]| phrases.iter().filter_map(|phrase| says(tokens, at, phrase)).max();
+        let named = calls(tokens, at, butler);
+        match (longest(LEADS).max(named), longest(ASKING_LEADS)) {
+            (_, Some(next)) => all.push((next, true)),
+            (Some(next), None) => all.push((next, asked)),
+            (None, None) => return all,
+        }
+    }
+}
+
+/// All the places where a request may end: behind its last word, and before each politeness behind it; and where a text that
+/// stands last ends: before what can only be politeness.
+#[must_use]
+pub fn ends(tokens: &[Token<'_>], butler: &str) -> (Vec<usize>, usize) {
+    let mut all = vec![tokens.len()];
+    let (mut end, mut text_end, mut only_polite) = (tokens.len(), tokens.len(), true);
+    loop {
+        let before = |phrase: &&&str| {
+            let start = end.saturating_sub(phrase.split(' ').count());
+            start > 0 && says(&tokens[..end], start, phrase) == Some(end)
+        };
+        let named =
+            (1..end).rev().take(MAX_NAME_WORDS).find(|start| calls(&tokens[..end], *start, butler) == Some(end));
+        let phrase = TAILS.iter().filter(before).max_by_key(|phrase| phrase.split(' ').count());
+        let Some(start) = phrase.map(|phrase| end - phrase.split(' ').count()).or(named) else {
+            return (all, text_end);
+        };
+        only_polite &= phrase.is_none_or(|phrase| !TIMELY_TAILS.contains(phrase));
+        end = start;
+        all.push(end);
+        if only_polite {
+            text_end = end;
+        }
+    }
+}
+
+/// Where the name of the butler ends that stands at `at`.
+fn calls(tokens: &[Token<'_>], at: usize, butler: &str) -> Option<usize> {
+    let name = butler.trim().to_lowercase();
+    (!name.is_empty()).then(|| says(tokens, at, &name)).flatten()
 }
 
 /// Whether a word of a request is the word of an example: the same, another of the same concept, or the Italian verb in another form

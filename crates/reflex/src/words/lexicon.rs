@@ -168,6 +168,12 @@ fn plain(word: &str) -> String {
     if lower.contains('’') { lower.replace('’', "'") } else { lower }
 }
 
+/// Whether the lexicon has this word.
+#[must_use]
+pub fn knows(plain: &str) -> bool {
+    WORDS.contains_key(plain)
+}
+
 /// What the lexicon says of a word, whatever its case.
 #[must_use]
 pub fn mark(word: &str) -> Mark {

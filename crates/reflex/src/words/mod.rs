@@ -4,5 +4,6 @@ pub mod grammar;
 pub mod lexicon;
 pub mod lists;
 pub mod places;
+pub mod said;
 pub mod token;
 pub mod when;

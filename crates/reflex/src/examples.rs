@@ -1,0 +1,103 @@
+//! The promise of an example: that exactly these arguments are made of these words, among the executors that there are.
+
+use std::fmt;
+
+use metnos_proto::envelope::{Candidate, Envelope, Named};
+use metnos_proto::executor::Example;
+use metnos_proto::msg::common::Lang;
+use serde_json::{Map, Value};
+
+use crate::{Repertoire, Reply};
+
+/// Where the lists of an example lie.
+const LISTS: &str = "notes";
+
+/// An example whose words become something else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// The executor whose example it is.
+    pub executor: String,
+    /// Its words.
+    pub example: String,
+    /// What it promises.
+    pub promised: String,
+    /// What its words become.
+    pub found: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { executor, example, promised, found } = self;
+        write!(f, "the example \"{example}\" of {executor} promises {promised}, but becomes {found}")
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// Whether every example of `candidate` that promises arguments gives exactly these among `candidates` (of which one with its
+/// name is left out). One that takes a text from an executor which is not there is not judged.
+///
+/// # Errors
+/// The first example that becomes something else.
+pub fn check(candidates: &[Candidate], candidate: &Candidate) -> Result<(), Broken> {
+    let mut all: Vec<Candidate> = candidates.iter().filter(|one| one.name != candidate.name).cloned().collect();
+    all.push(candidate.clone());
+    let mut envelope = Envelope::empty(all, Lang::En);
+    LISTS.clone_into(&mut envelope.home.lists);
+    let mut repertoire = Repertoire::default();
+    for example in &candidate.examples {
+        let Some(args) = example.args() else { continue };
+        let is_there = |name: &str| envelope.candidates.iter().any(|one| one.name == name);
+        if example.from().is_some_and(|from| !is_there(&from.executor)) {
+            continue;
+        }
+        envelope.named = named(example);
+        let promised = promised(candidate, example, args);
+        let found = made(repertoire.plan(example.say(), &envelope));
+        if found.as_ref() != Ok(&promised) {
+            return Err(Broken {
+                executor: candidate.name.clone(),
+                example: example.say().to_owned(),
+                promised: told(&promised),
+                found: found.map_or_else(str::to_owned, |calls| told(&calls)),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What lies in the workspace of an example.
+fn named(example: &Example) -> Vec<Named> {
+    let mut all: Vec<Named> = Vec::new();
+    for path in example.files() {
+        let (path, folder) = path.strip_suffix('/').map_or((path.as_str(), false), |path| (path, true));
+        let above = path.match_indices('/').map(|(at, _)| (&path[..at], true));
+        for (path, folder) in above.chain([(path, folder)]) {
+            if !all.iter().any(|known| known.path == path) {
+                all.push(Named { folder, ..Named::file(path) });
+            }
+        }
+    }
+    all
+}
+
+type Calls = Vec<(String, Value)>;
+
+fn promised(candidate: &Candidate, example: &Example, args: &Map<String, Value>) -> Calls {
+    let first = example.from().map(|from| (from.executor.clone(), Value::Object(from.args.clone())));
+    first.into_iter().chain([(candidate.name.clone(), Value::Object(args.clone()))]).collect()
+}
+
+fn made(reply: Reply) -> Result<Calls, &'static str> {
+    match reply {
+        Reply::Plan(plan) => Ok(plan.calls.into_iter().map(|call| (call.executor, call.arguments)).collect()),
+        Reply::Say(_) => Err("an answer without a call"),
+        Reply::Later(_) => Err("a request for later"),
+        Reply::NotUnderstood(_) => Err("nothing, or more than one call"),
+    }
+}
+
+fn told(calls: &Calls) -> String {
+    let each = calls.iter().map(|(executor, arguments)| format!("{executor} {arguments}"));
+    each.collect::<Vec<_>>().join(", then ")
+}

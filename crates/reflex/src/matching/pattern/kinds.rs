@@ -1,0 +1,453 @@
+//! What each kind of slot takes up of a request, and what becomes of it. Whether a pattern goes on behind it is not its matter.
+
+use metnos_proto::envelope::Candidate;
+use metnos_proto::executor::pattern::SlotKind;
+use metnos_proto::msg::common::Lang;
+use serde_json::Value;
+
+use super::Request;
+use crate::matching::contract::{self, Want};
+use crate::matching::names::PlaceWant;
+use crate::matching::paths::{is_naming, is_no_folder};
+use crate::words::grammar;
+use crate::words::lexicon::Mark;
+use crate::words::lists;
+use crate::words::places;
+use crate::words::said;
+use crate::words::token::{Kind, Token};
+use crate::words::when;
+
+/// The most words of the name of a thing.
+const MAX_NAME: usize = 8;
+/// The most words of the name of a place on earth.
+const MAX_PLACE: usize = 4;
+/// The most words of a slot for a few words.
+const MAX_WORDS: usize = 6;
+/// What a file may be called before its name.
+const FILE_NOUNS: &str = "file document note page table documento nota pagina tabella foglio appunto";
+/// What a folder may be called before its name.
+const FOLDER_NOUNS: &str = "folder directory subfolder cartella sottocartella";
+/// Several words that stand for the workspace.
+const ALL: &[&str] = &[
+    "workspace",
+    "working directory",
+    "area di lavoro",
+    "spazio di lavoro",
+    "all files",
+    "all documents",
+    "tutti i file",
+    "tutti i documenti",
+    "tutti i miei file",
+    "tutti i miei documenti",
+    "everything",
+];
+/// Those that do only behind a possessive.
+const ALL_OF_MINE: &str = "files documents file documenti";
+const POSSESSIVES: &str = "my our miei nostri";
+
+/// What a slot takes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Takes {
+    /// A file; with a media type, what is in it.
+    File(Option<String>),
+    /// A folder.
+    Folder,
+    /// Either; with a media type, what is in it.
+    Place(Option<String>),
+    /// A typed path.
+    New,
+    /// A list by its name.
+    List,
+    /// Things for a list.
+    Items,
+    /// Any words.
+    Text,
+    /// A few plain words.
+    Words,
+    /// One word.
+    Word,
+    /// A quotation.
+    Quoted,
+    /// A number; whether it must be whole.
+    Number {
+        /// Without a fraction.
+        whole: bool,
+    },
+    /// A day.
+    Date,
+    /// A time of day.
+    Time,
+    /// A duration.
+    Duration,
+    /// One of these values.
+    Choice(Vec<String>),
+    /// A web address.
+    Url,
+    /// A mail address or a host.
+    Address,
+    /// A place on earth.
+    Zone,
+}
+
+/// A value that a slot may take up.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Took {
+    /// The word behind it.
+    pub end: usize,
+    /// What becomes of it; `None` for words as they were typed.
+    pub value: Option<Value>,
+    /// The kind of path it is, when it is one.
+    pub path: Option<Kind>,
+    /// How many words of a text it is.
+    pub loose: usize,
+}
+
+impl Took {
+    fn value(end: usize, value: impl Into<Value>) -> Self {
+        Self { end, value: Some(value.into()), path: None, loose: 0 }
+    }
+
+    fn place(end: usize, path: &str, kind: Kind) -> Self {
+        Self { path: Some(kind), ..Self::value(end, path) }
+    }
+
+    const fn words(begin: usize, end: usize) -> Self {
+        Self { end, value: None, path: None, loose: end - begin }
+    }
+}
+
+impl Takes {
+    /// What the slot for `pointer` takes; `None` when the executor has no such argument.
+    pub(super) fn of(pointer: &str, kind: Option<SlotKind>, candidate: &Candidate) -> Option<Self> {
+        let part = contract::part(&candidate.input, pointer)?;
+        let role = candidate.roles.iter().find(|(at, _)| metnos_proto::json::pointer_fits(at, pointer));
+        let want = contract::want(part, role.map(|(_, role)| role.as_str()));
+        // A text that has a media type, and is no path, is what stands in the file.
+        let media = match &want {
+            Want::Text(media) => media.clone(),
+            Want::Path
+            | Want::Url
+            | Want::Address
+            | Want::Number(_)
+            | Want::Choice(_)
+            | Want::Date
+            | Want::Time
+            | Want::Duration
+            | Want::Flag
+            | Want::Other => None,
+        };
+        let choices = || match part.get("enum").and_then(Value::as_array) {
+            Some(all) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            None => Vec::new(),
+        };
+        Some(match kind {
+            Some(SlotKind::File) => Self::File(media),
+            Some(SlotKind::Folder) => Self::Folder,
+            Some(SlotKind::Place) => Self::Place(media),
+            Some(SlotKind::New) => Self::New,
+            Some(SlotKind::List) => Self::List,
+            Some(SlotKind::Items) => Self::Items,
+            Some(SlotKind::Text) => Self::Text,
+            Some(SlotKind::Words) => Self::Words,
+            Some(SlotKind::Word) => Self::Word,
+            Some(SlotKind::Quoted) => Self::Quoted,
+            Some(SlotKind::Number) => Self::Number { whole: want == Want::Number(true) },
+            Some(SlotKind::Date) => Self::Date,
+            Some(SlotKind::Time) => Self::Time,
+            Some(SlotKind::Duration) => Self::Duration,
+            Some(SlotKind::Choice) => Self::Choice(choices()),
+            Some(SlotKind::Url) => Self::Url,
+            Some(SlotKind::Address) => Self::Address,
+            Some(SlotKind::Zone) => Self::Zone,
+            None => match want {
+                Want::Path => Self::Place(None),
+                Want::Url => Self::Url,
+                Want::Address => Self::Address,
+                Want::Number(whole) => Self::Number { whole },
+                Want::Choice(choices) => Self::Choice(choices),
+                Want::Date => Self::Date,
+                Want::Time => Self::Time,
+                Want::Duration => Self::Duration,
+                Want::Text(_) => Self::Text,
+                Want::Flag | Want::Other => return None,
+            },
+        })
+    }
+
+    /// Whether an article before its words belongs to them.
+    pub(super) const fn keeps_articles(&self) -> bool {
+        matches!(self, Self::Text | Self::Items)
+    }
+
+    /// What it may take up from the word at `at` on.
+    pub(super) fn options(&self, request: &Request<'_>, at: usize, lang: Lang, changes: bool) -> Vec<Took> {
+        let Some(token) = request.words.tokens.get(request.token(at)) else { return Vec::new() };
+        let after = request.at_token(request.token(at) + 1);
+        let one = |found: Option<Value>| found.map(|value| Took::value(after, value)).into_iter().collect();
+        let text = |is: bool| is.then(|| Value::from(token.text));
+        match self {
+            Self::File(_) => place(request, at, PlaceWant::File),
+            Self::Folder => place(request, at, PlaceWant::Folder),
+            Self::Place(_) => place(request, at, PlaceWant::Any),
+            Self::New => {
+                if token.is_path() {
+                    vec![Took::place(after, token.text, token.path_kind())]
+                } else {
+                    Vec::new()
+                }
+            }
+            Self::List => list(request, at, lang, changes),
+            Self::Items | Self::Text => texts(request, at, token, after),
+            Self::Words => few(request, at, token, after),
+            Self::Word => {
+                let is_word = matches!(token.kind, Kind::Word | Kind::Quoted | Kind::Number | Kind::Pattern);
+                let is_plain = token.kind != Kind::Word
+                    || !said::is_pronoun(&said::plain(token.text)) && grammar::way(token.text).is_none();
+                one(text(is_word && is_plain))
+            }
+            Self::Quoted => one(text(token.kind == Kind::Quoted)),
+            Self::Url => one(text(token.kind == Kind::Url)),
+            Self::Address => one(text(token.kind == Kind::Address)),
+            Self::Number { whole } => one(number(token, *whole)),
+            Self::Date => {
+                one(when::date(token.text, request.words.lang).filter(|_| token.kind == Kind::Date).map(Value::from))
+            }
+            Self::Time => one(when::time(token.text).filter(|_| token.kind == Kind::Time).map(Value::from)),
+            Self::Duration => duration(request, at, token),
+            Self::Choice(choices) => choice(request, at, choices),
+            Self::Zone => zones(request, at),
+        }
+    }
+}
+
+/// The plain words from `at` on as one text, up to so many, each with the word behind it.
+fn phrases(request: &Request<'_>, at: usize, most: usize) -> Vec<(usize, String)> {
+    let mut all = Vec::new();
+    let mut text = String::new();
+    for end in at + 1..=request.len().min(at + most) {
+        let Some(one) = request.said.get(end - 1).filter(|one| one.is_word) else { break };
+        // "The trip and list notes" is no name: what is joined is another thing.
+        if request.words.tokens[one.token].mark == Mark::And {
+            break;
+        }
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&one.plain);
+        if request.is_edge(end) {
+            all.push((end, text.clone()));
+        }
+        // A name does not go on behind a comma.
+        if request.is_edge(end) && request.words.tokens[one.token].ends_clause {
+            break;
+        }
+    }
+    all
+}
+
+fn is_one_of(word: &str, words: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known == word)
+}
+
+/// A file or folder: as it is typed, behind what it is, or by its name.
+fn place(request: &Request<'_>, at: usize, want: PlaceWant) -> Vec<Took> {
+    let plain = |at: usize| request.said.get(at).filter(|one| one.is_word).map_or("", |one| one.plain.as_str());
+    let (files, folders) = (want != PlaceWant::Folder, want != PlaceWant::File);
+    // "The file notes/a.md", "a folder called attic": the noun belongs to it.
+    let is_file = files && is_one_of(plain(at), FILE_NOUNS);
+    let is_folder = folders && is_one_of(plain(at), FOLDER_NOUNS);
+    let mut begin = at + usize::from(is_file || is_folder);
+    begin += usize::from(begin > at && is_naming(plain(begin)));
+    let mut found: Vec<Took> = typed(request, begin, want).into_iter().collect();
+    if is_folder && found.is_empty() && begin < request.len() && request.is_edge(begin) {
+        found.extend(named_folder(request, begin));
+    }
+    for (end, text) in phrases(request, at, MAX_NAME) {
+        if folders && is_all(request, at, &text) {
+            found.push(Took::place(end, ".", Kind::Folder));
+        }
+        if let Some(path) = request.resolved(at, end, want) {
+            let is_folder = request.words.lists.there.iter().any(|one| one.folder && one.path == path);
+            let kind = if is_folder { Kind::Folder } else { Kind::File };
+            found.push(Took::place(end, &path, kind));
+        }
+    }
+    if folders {
+        found.extend(known_folder(request, at));
+    }
+    found.dedup_by(|a, b| a == b);
+    let mut seen: Vec<Took> = Vec::new();
+    for one in found {
+        // Of two ways to name a place with the same words, the first.
+        if !seen.iter().any(|known| known.end == one.end) {
+            seen.push(one);
+        }
+    }
+    seen
+}
+
+/// A path that is typed at `at`.
+fn typed(request: &Request<'_>, at: usize, want: PlaceWant) -> Option<Took> {
+    let token = request.words.tokens.get(request.token(at)).filter(|_| request.is_edge(at) && at < request.len())?;
+    let kind = token.is_path().then(|| token.path_kind())?;
+    let fits = match want {
+        PlaceWant::File => kind != Kind::Folder,
+        PlaceWant::Folder => kind != Kind::File,
+        PlaceWant::Any => true,
+    };
+    fits.then(|| Took::place(request.at_token(request.token(at) + 1), token.text, kind))
+}
+
+/// The word behind "folder": a name, whether or not it is known.
+fn named_folder(request: &Request<'_>, at: usize) -> Option<Took> {
+    let token = request.words.tokens.get(request.token(at))?;
+    let is_name = match token.kind {
+        Kind::Word => matches!(token.mark, Mark::Stem(_)) && !is_no_folder(token.text),
+        Kind::Quoted => true,
+        Kind::File
+        | Kind::Folder
+        | Kind::Path
+        | Kind::Url
+        | Kind::Address
+        | Kind::Number
+        | Kind::Date
+        | Kind::Time
+        | Kind::Pattern => false,
+    };
+    let end = request.at_token(request.token(at) + 1);
+    let path = || request.resolved(at, end, PlaceWant::Folder).unwrap_or_else(|| token.text.to_owned());
+    is_name.then(|| Took::place(end, &path(), Kind::Folder))
+}
+
+/// A bare word that is known as a folder, with or without "folder" behind it.
+fn known_folder(request: &Request<'_>, at: usize) -> Vec<Took> {
+    let Some(token) = request.words.tokens.get(request.token(at)).filter(|token| token.kind == Kind::Word) else {
+        return Vec::new();
+    };
+    if !matches!(token.mark, Mark::Stem(_)) {
+        return Vec::new();
+    }
+    let end = request.at_token(request.token(at) + 1);
+    let behind = request.said.get(end).is_some_and(|one| is_one_of(&one.plain, FOLDER_NOUNS));
+    let is_known = request.words.known.contains(&token.text.to_lowercase());
+    let bare = is_known.then(|| Took::place(end, token.text, Kind::Folder));
+    let full = (behind && !is_no_folder(token.text)).then(|| Took::place(end + 1, token.text, Kind::Folder));
+    bare.into_iter().chain(full).collect()
+}
+
+/// Whether words stand for all that there is.
+fn is_all(request: &Request<'_>, at: usize, text: &str) -> bool {
+    let mine = || at.checked_sub(1).is_some_and(|before| is_one_of(&request.said[before].plain, POSSESSIVES));
+    ALL.contains(&text)
+        || is_one_of(text, ALL_OF_MINE) && mine()
+        || text.split_once(' ').is_some_and(|(of, what)| is_one_of(of, POSSESSIVES) && is_one_of(what, ALL_OF_MINE))
+}
+
+fn list(request: &Request<'_>, at: usize, lang: Lang, changes: bool) -> Vec<Took> {
+    let tokens = request.words.tokens;
+    let Some((count, kind)) = lists::called_at(tokens, request.token(at)) else { return Vec::new() };
+    // One that only "the list" calls is not made: nobody knows what it is of.
+    let makes = changes && count > 1;
+    let end = request.at_token(request.token(at) + count);
+    let lists = lists::Places { italian: lang == Lang::It, ..request.words.lists };
+    let path = lists.place(&kind, request.words.text, makes);
+    path.map(|path| Took::place(end, &path, Kind::File)).into_iter().collect()
+}
+
+/// A quotation, or any words up to each later place.
+fn texts(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> Vec<Took> {
+    if token.kind == Kind::Quoted {
+        return vec![Took { loose: 1, ..Took::value(after, token.text) }];
+    }
+    if request.said.get(at).is_some_and(|one| one.is_word && said::is_pronoun(&one.plain)) {
+        return Vec::new();
+    }
+    let (tokens, first) = (request.words.tokens, request.token(at));
+    // A text that something follows holds no paths, addresses or quotations.
+    let is_foreign = |token: &Token<'_>| token.is_path() || matches!(token.kind, Kind::Quoted | Kind::Url);
+    let plain = tokens[first..].iter().position(is_foreign).map_or(tokens.len(), |foreign| first + foreign);
+    let ends = (at + 1..=request.len())
+        .filter(|end| request.is_edge(*end) && (request.token(*end) <= plain || request.ends.contains(end)));
+    ends.map(|end| Took::words(at, end)).collect()
+}
+
+/// A quotation, or a few words that are neither values nor pronouns.
+fn few(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> Vec<Took> {
+    if matches!(token.kind, Kind::Quoted | Kind::Pattern) {
+        return vec![Took { loose: 1, ..Took::value(after, token.text) }];
+    }
+    let mut found = Vec::new();
+    for end in at + 1..=request.len().min(at + MAX_WORDS) {
+        let Some(one) = request.said.get(end - 1) else { break };
+        let token = &request.words.tokens[one.token];
+        let plain = one.is_word && !said::is_pronoun(&one.plain);
+        if !plain && !matches!(token.kind, Kind::Number | Kind::Date | Kind::Time) {
+            break;
+        }
+        if request.is_edge(end) {
+            found.push(Took::words(at, end));
+        }
+    }
+    found
+}
+
+fn number(token: &Token<'_>, whole: bool) -> Option<Value> {
+    if token.kind != Kind::Number {
+        return None;
+    }
+    match when::whole(token.text) {
+        Some(number) => Some(Value::from(number)),
+        None if whole => None,
+        None => Some(Value::Number(serde_json::Number::from_f64(token.text.replace(',', ".").parse().ok()?)?)),
+    }
+}
+
+fn duration(request: &Request<'_>, at: usize, token: &Token<'_>) -> Vec<Took> {
+    let unit = request.words.tokens.get(request.token(at) + 1);
+    let found = unit.filter(|_| token.kind == Kind::Number).and_then(|unit| when::duration(token.text, unit.text));
+    let end = request.at_token(request.token(at) + 2);
+    found.map(|text| Took::value(end, text)).into_iter().collect()
+}
+
+/// One of the values of the schema, or a word of either language that orders things.
+fn choice(request: &Request<'_>, at: usize, choices: &[String]) -> Vec<Took> {
+    let tokens = &request.words.tokens[request.token(at)..];
+    let mut found = Vec::new();
+    for (end, text) in phrases(request, at, 3) {
+        if let Some(choice) = choices.iter().find(|choice| said::plain(choice).replace(['_', '-'], " ") == text) {
+            found.push(Took::value(end, choice.as_str()));
+        }
+    }
+    let before = grammar::is_before_superlative(tokens[0].text);
+    let word = if before { tokens.get(1) } else { tokens.first() };
+    let order = word.and_then(|word| grammar::superlative(before.then_some(tokens[0].text), word.text));
+    if let Some(choice) = order.and_then(|order| choices.iter().find(|choice| *choice == order)) {
+        found.push(Took::value(request.at_token(request.token(at) + 1 + usize::from(before)), choice.as_str()));
+    }
+    if let Mark::Concept(concept @ ("file" | "folder")) = tokens[0].mark
+        && let Some(choice) = choices.iter().find(|choice| *choice == concept)
+    {
+        found.push(Took::value(request.at_token(request.token(at) + 1), choice.as_str()));
+    }
+    let mut seen = Vec::new();
+    found.retain(|one| {
+        !seen.contains(&one.end) && {
+            seen.push(one.end);
+            true
+        }
+    });
+    found
+}
+
+fn zones(request: &Request<'_>, at: usize) -> Vec<Took> {
+    let first = request.token(at);
+    let most = request.words.tokens.len().min(first + MAX_PLACE);
+    let mut found = Vec::new();
+    for last in first..most {
+        let words: Vec<&str> = request.words.tokens[first..=last].iter().map(|token| token.text).collect();
+        if let Some(zone) = places::zone(&words) {
+            found.push(Took::value(request.at_token(last + 1), zone));
+        }
+    }
+    found
+}
