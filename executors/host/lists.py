@@ -7,7 +7,7 @@ import re
 # A thing on a line of its own: `- milk`, `* milk`, `3. milk`, `- [ ] milk`; `- [x] milk` is done.
 ITEM = re.compile(r"([ \t]*)(?:[-*+•]|[0-9]{1,4}[.)])[ \t]+(?:\[([ xX])\][ \t]*)?(\S.*)")
 # A heading, a rule, or a fence of code: no thing, in a list without marks.
-NO_ITEM = re.compile(r"[ \t]*(?:#|---|===|```|<!--)")
+NO_ITEM = re.compile(r"[ \t]*(?:#|---|===|```|<!--|.*:[ \t]*$)")
 WORD = re.compile(r"[0-9]+|[^\W\d_]+")
 # A file is a list when at least one of so many of its lines that say something is a thing with a mark.
 MOST_OTHERS = 2
@@ -38,23 +38,30 @@ class Item:
 
 
 def items_of(text):
-    """The things on a list, in their order. Where no line has a mark, each line that is no heading is one."""
-    lines = text.split("\n")
-    marked = [match and Item(at, len(match[1].expandtabs(4)), match[3].rstrip(), (match[2] or " ") in "xX")
-              for at, match in enumerate(map(ITEM.fullmatch, (line.rstrip("\r") for line in lines)))]
-    found = [item for item in marked if item]
-    if not found:
-        return [Item(at, 0, line.strip(), False) for at, line in enumerate(lines) if line.strip() and not NO_ITEM.match(line)]
+    """The things on a list, in their order. Where fewer than half of the lines have a mark, each line that is no heading is one."""
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    found = [Item(at, wide(match[1] + "-"), match[3].rstrip(), (match[2] or " ") in "xX")
+             for at, match in enumerate(map(ITEM.fullmatch, lines)) if match]
+    if not is_list(text):
+        marked = {item.at for item in found}
+        plain = (at for at, line in enumerate(lines) if at not in marked and line.strip() and not NO_ITEM.match(line))
+        return sorted([*found, *(Item(at, 0, lines[at].strip(), False) for at in plain)], key=lambda item: item.at)
     for item in found:
         # What is indented below it belongs to it.
         for line in lines[item.at + 1:]:
-            if not line.strip() or len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip()) <= item.indent:
+            if not line.strip() or wide(line) <= item.indent:
                 break
             item.lines += 1
     for item in found:
         # What belongs to a thing that is done is done.
         item.done = item.done or any(other.done and other.at < item.at < other.at + other.lines for other in found)
     return found
+
+
+def wide(line):
+    """How far a line is indented."""
+    line = line.expandtabs(4)
+    return len(line) - len(line.lstrip())
 
 
 def is_list(text):

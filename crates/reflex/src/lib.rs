@@ -548,6 +548,8 @@ pub fn language_of(words: &str, usual: Lang) -> Lang {
 }
 
 #[cfg(test)]
+mod household_tests;
+#[cfg(test)]
 mod lists_tests;
 #[cfg(test)]
 mod pattern_tests;

@@ -51,6 +51,7 @@ pub fn shipped() -> Vec<Candidate> {
         seed!("list_read"),
         seed!("list_remove"),
         seed!("note_add"),
+        seed!("note_read"),
         seed!("text_search"),
         seed!("text_stats"),
         seed!("web_fetch"),

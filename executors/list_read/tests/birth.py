@@ -65,6 +65,18 @@ def cases():
             "expect": {"ok": True, "values": {"/lists/0/items": ["latte", "mezzo litro d'olio"]}},
         },
         {
+            "name": "what was added with a mark to a list without marks does not hide the rest",
+            "files": {"spesa.txt": {"text": "latte\npane\nuova\n- burro\n"}},
+            "args": {"path": "spesa.txt"},
+            "expect": {"ok": True, "values": {"/lists/0/items": ["latte", "pane", "uova", "burro"]}},
+        },
+        {
+            "name": "what stands above a list with marks is no thing on it",
+            "files": {"a.md": {"text": "Please buy\n- milk\n- eggs\n"}},
+            "args": {"path": "a.md"},
+            "expect": {"ok": True, "values": {"/lists/0/items": ["milk", "eggs"]}},
+        },
+        {
             "name": "lists are found by what they say or are called, and notes are none",
             "files": {
                 "notes/shopping.md": {"text": ""},

@@ -15,7 +15,7 @@ const CLOSED: [&str; 1] = ["executors"];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 23] = [
+pub const SHIPPED: [&str; 24] = [
     "clock_now",
     "csv_query",
     "file_get",
@@ -35,6 +35,7 @@ pub const SHIPPED: [&str; 23] = [
     "llm_classify",
     "llm_summarise",
     "note_add",
+    "note_read",
     "shell_run",
     "text_search",
     "text_stats",

@@ -6,7 +6,7 @@ const NOUNS: &str = "list lista elenco";
 /// What may stand before the words for a list in English.
 const BEFORE: &str = "the my our your a to on onto in into off from";
 /// What joins a list with what it is of.
-const OF: &str = "of for della del dello dei degli delle dell di per";
+const OF: &str = "of for called named della del dello dei degli delle dell di per chiamata chiamato";
 /// Articles, which say nothing of what a list is of.
 const ARTICLES: &str = "the a my our your il lo la i gli le l un una mio mia miei mie nostro nostra nostri nostre";
 /// What no list is of: "for me", "per favore".
@@ -176,6 +176,8 @@ mod tests {
             ("add a doll to the list of presents", "presents"),
             ("scrivi pane sulla lista spesa", "shopping"),
             ("what is on our Packing List?", "packing"),
+            ("make a list called packing", "packing"),
+            ("crea una lista chiamata valigia", "valigia"),
         ] {
             assert_eq!(kind(text), [of], "{text}");
         }

@@ -6,7 +6,7 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 23] = [
+const SEEDS: [&str; 24] = [
     "clock_now",
     "csv_query",
     "file_get",
@@ -26,6 +26,7 @@ const SEEDS: [&str; 23] = [
     "llm_classify",
     "llm_summarise",
     "note_add",
+    "note_read",
     "shell_run",
     "text_search",
     "text_stats",
@@ -171,7 +172,7 @@ fn no_spelling_of_a_core_path_passes_any_executor_that_takes_a_path() {
     for spelling in SPELLINGS {
         let path = format!("path={spelling}");
         let to = format!("to={spelling}");
-        let calls: [(&str, &[&str]); 14] = [
+        let calls: [(&str, &[&str]); 15] = [
             ("fs_find", &[&path]),
             ("text_search", &[&path, "pattern=root"]),
             ("note_add", &[&path, "text=x"]),
@@ -180,6 +181,7 @@ fn no_spelling_of_a_core_path_passes_any_executor_that_takes_a_path() {
             ("fs_count", &[&path]),
             ("fs_count", &[&path, "all=true"]),
             ("list_read", &[&path]),
+            ("note_read", &[&path]),
             ("list_remove", &[&path, "all=true"]),
             ("fs_write", &[&path, "content=x"]),
             ("fs_append", &[&path, "content=x"]),
