@@ -4,14 +4,22 @@ use metnos_proto::envelope::Named;
 use metnos_proto::lists::{self, Kind};
 
 use crate::words::lexicon::Mark;
+use crate::words::said;
 use crate::words::token::{self, Token};
 
 /// The most things that are put on a list at once.
 const MAX_ITEMS: usize = 32;
 /// The folder of new lists where nobody has said which.
 const USUAL: &str = "notes";
+/// What lists are called that may be made under their right names, also where they were mistyped.
+const USUAL_NAMES: [&str; 4] = ["shopping", "grocery", "spesa", "packing"];
 /// What stands before a thing without saying which.
 const ARTICLES: &str = "the a an some il lo la i gli le l un uno una del dello della dei degli delle dell";
+/// What says how much there is of a thing: an article before it is said with it, as in "a pair of boots", "un chilo di pane".
+const MEASURES: &str = "pair couple few dozen bit lot litre liter kilo gram pound pint gallon ounce bottle can tin box bag pack packet \
+    jar carton loaf bunch piece slice cup spoonful handful tube roll quarter paio po litro mezzo chilo etto grammo quintale bottiglia \
+    lattina scatola sacchetto sacco pacco pacchetto confezione barattolo vasetto mazzo pezzo fetta manciata dozzina cassa rotolo tubetto \
+    quarto";
 
 /// The lists of the caller.
 #[derive(Debug, Clone, Copy)]
@@ -45,12 +53,33 @@ impl Places<'_> {
             fitting.next().filter(|_| fitting.next().is_none()).map(|path| (*path).clone())
         };
         if fitting.is_empty() {
-            return makes.then(|| format!("{folder}/{}", kind.file_name(self.italian)));
+            return match self.mistyped(kind) {
+                Some(meant) => self.place(&meant, &text, makes),
+                None => makes.then(|| format!("{folder}/{}", kind.file_name(self.italian))),
+            };
         }
         only(&|_| true)
             .or_else(|| only(&|path| named(path) && own(path)))
             .or_else(|| only(&named))
             .or_else(|| only(&own))
+    }
+
+    /// The list whose name comes nearest to that of one which is not there, when it may be a slip: of those that there are, or of
+    /// those that every household has.
+    fn mistyped(&self, kind: &Kind) -> Option<Kind> {
+        let own = kind.file_name(self.italian);
+        let own = own.strip_suffix(".md")?;
+        let stems = self.there.iter().filter(|one| !one.folder).filter_map(|one| {
+            let name = one.path.rsplit('/').next()?;
+            Some(name.rsplit_once('.')?.0.to_lowercase())
+        });
+        let all = stems.chain(USUAL_NAMES.iter().map(|name| (*name).to_owned()));
+        let mut near: Vec<Kind> = Vec::new();
+        for meant in all.filter(|stem| said::is_slip(own, stem)) {
+            let named = lists::called(&format!("the {meant} list"));
+            near.extend(named.into_iter().filter(|kind| !near.contains(kind)).collect::<Vec<_>>());
+        }
+        near.pop().filter(|_| near.is_empty())
     }
 }
 
@@ -104,6 +133,8 @@ pub fn items(text: &str, tokens: &[Token<'_>]) -> String {
     things.push(&tokens[begin..]);
     let named = things.into_iter().filter_map(|thing| {
         let said = thing.iter().position(|token| !is_article(token.text)).unwrap_or(0);
+        let counts = |token: &Token<'_>| is_one_of(token.text, MEASURES);
+        let said = said - usize::from(said > 0 && counts(&thing[said]) && is_one_of(thing[said - 1].text, "a an un una"));
         let (first, last) = (thing.get(said)?, thing.last()?);
         text.get(first.start..last.start + last.text.len()).map(str::trim).filter(|text| !text.is_empty())
     });
@@ -112,7 +143,11 @@ pub fn items(text: &str, tokens: &[Token<'_>]) -> String {
 }
 
 fn is_article(word: &str) -> bool {
-    ARTICLES.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(word))
+    is_one_of(word, ARTICLES)
+}
+
+fn is_one_of(word: &str, words: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(word))
 }
 
 /// Whether words are Italian, as far as they show it; else whether that is the language of the caller.
@@ -139,6 +174,8 @@ mod tests {
             ("l'olio e 2 limoni", "- olio\n- 2 limoni"),
             ("1,5 l of milk and the \"mac and cheese\"", "- 1,5 l of milk\n- mac and cheese"),
             ("some bread from the bakery", "- bread from the bakery"),
+            ("a tent, a pair of boots and a few eggs", "- tent\n- a pair of boots\n- a few eggs"),
+            ("un chilo di pane, un libro e del sale", "- un chilo di pane\n- libro\n- sale"),
             ("the", "- the"),
         ] {
             assert_eq!(listed(text), lines, "{text}");
@@ -159,5 +196,18 @@ mod tests {
         assert_eq!(place(&["house/spesa.md", "notes/journal.md"], "notes", false).unwrap(), "house/spesa.md");
         assert_eq!(place(&["house/spesa.md", "notes/shopping.md"], "notes", false).unwrap(), "notes/shopping.md");
         assert_eq!(place(&["house/spesa.md", "x/spesa.md"], "notes", true), None, "either may be meant");
+    }
+
+    #[test]
+    fn a_mistyped_list_is_the_one_that_is_meant_and_no_new_one() {
+        let place = |text: &str, there: &[&str]| {
+            let kind = &metnos_proto::lists::called(text)[0];
+            let there: Vec<Named> = there.iter().map(|path| Named::file(*path)).collect();
+            Places { there: &there, folder: "notes", italian: false }.place(kind, text, true)
+        };
+        assert_eq!(place("add eggs to the shoping list", &["notes/shopping.md"]).unwrap(), "notes/shopping.md");
+        assert_eq!(place("add eggs to the shoping list", &[]).unwrap(), "notes/shopping.md");
+        assert_eq!(place("add a tent to the campng list", &["notes/camping.md"]).unwrap(), "notes/camping.md");
+        assert_eq!(place("add a tent to the hiking list", &["notes/biking.md"]).unwrap(), "notes/hiking.md");
     }
 }
