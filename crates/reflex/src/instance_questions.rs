@@ -16,6 +16,8 @@ pub enum InstanceQuestion {
     Butler,
     /// Who the caller is.
     Person,
+    /// A goodbye.
+    Goodbye,
 }
 
 const ITSELF: [(&str, Lang); 22] = [
@@ -108,6 +110,29 @@ const PERSON: [(&str, Lang); 8] = [
     ("sai come mi chiamo", Lang::It),
 ];
 
+const GOODBYE: [(&str, Lang); 20] = [
+    ("goodbye", Lang::En),
+    ("good bye", Lang::En),
+    ("bye", Lang::En),
+    ("bye bye", Lang::En),
+    ("good night", Lang::En),
+    ("goodnight", Lang::En),
+    ("see you", Lang::En),
+    ("see you later", Lang::En),
+    ("see you tomorrow", Lang::En),
+    ("that's all", Lang::En),
+    ("that is all", Lang::En),
+    ("have a nice day", Lang::En),
+    ("arrivederci", Lang::It),
+    ("buonanotte", Lang::It),
+    ("buona notte", Lang::It),
+    ("a presto", Lang::It),
+    ("a dopo", Lang::It),
+    ("a domani", Lang::It),
+    ("ci vediamo", Lang::It),
+    ("è tutto", Lang::It),
+];
+
 /// What the words are about, and in which language, when they are one of these questions and nothing else. A plain "yes" or
 /// "do it" is none of them: it may be the answer to what a model has asked.
 #[must_use]
@@ -116,12 +141,13 @@ pub fn about(text: &str) -> Option<(InstanceQuestion, Lang)> {
     let text = text.trim().to_lowercase().replace('’', "'");
     let said: Vec<&str> = text.split(plain).filter(|word| !word.is_empty()).collect();
     let said = said.join(" ");
-    let lists: [(InstanceQuestion, &[(&str, Lang)]); 5] = [
+    let lists: [(InstanceQuestion, &[(&str, Lang)]); 6] = [
         (InstanceQuestion::Itself, &ITSELF),
         (InstanceQuestion::Waiting, &WAITING),
         (InstanceQuestion::Approving, &APPROVING),
         (InstanceQuestion::Butler, &BUTLER),
         (InstanceQuestion::Person, &PERSON),
+        (InstanceQuestion::Goodbye, &GOODBYE),
     ];
     lists
         .into_iter()

@@ -5,6 +5,8 @@
 
 pub mod answer;
 pub mod examples;
+pub mod dialogue;
+pub mod impossible;
 mod instance_questions;
 pub mod matching;
 pub mod schedule;
@@ -57,8 +59,19 @@ pub enum Reply {
     Say(String),
     /// What is asked for again and again, which nobody here keeps: the text says how the machine can be had to do it.
     Later(String),
+    /// What is known that nobody here can do, or what says nothing by itself. A model may make more of it.
+    Cannot(Unable),
     /// It is not sure; the text says so and shows what it can do.
     NotUnderstood(String),
+}
+
+/// What is said where nothing can be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unable {
+    /// The sentence.
+    pub text: String,
+    /// Whether something was wished for.
+    pub is_wish: bool,
 }
 
 /// Calls to make, and how to answer from their results.
@@ -108,6 +121,11 @@ impl Repertoire {
     /// As [`plan`].
     #[must_use]
     pub fn plan(&mut self, text: &str, envelope: &Envelope) -> Reply {
+        dialogue::reply(text, envelope, &mut |text, envelope| self.plan_alone(text, envelope))
+    }
+
+    /// What words become by themselves, whatever was said before.
+    fn plan_alone(&mut self, text: &str, envelope: &Envelope) -> Reply {
         let too_long = || Reply::NotUnderstood(answer::speech::not_understood(envelope.lang, Doubt::TooLong, &[]));
         if text.len() > MAX_WORDS {
             return too_long();
@@ -225,6 +243,7 @@ impl Reflex<'_> {
                 instance_questions::InstanceQuestion::Waiting => answer::speech::what_waits(lang),
                 instance_questions::InstanceQuestion::Approving => answer::speech::words_approve_nothing(lang),
                 instance_questions::InstanceQuestion::Butler => answer::speech::who_it_is(lang, &self.envelope.home),
+                instance_questions::InstanceQuestion::Goodbye => answer::speech::goodbye(lang, &self.envelope.home),
                 instance_questions::InstanceQuestion::Person => answer::speech::who_you_are(lang, &self.envelope.home),
             });
         }
@@ -498,12 +517,17 @@ const OFFSET: &str = "^[+-][0-9]{2}:[0-9]{2}$";
 /// Gives a call that takes a time zone, or how far a clock is ahead of UTC, those of the instance, where nothing else was
 /// said. They stand in nobody's words.
 pub fn at_home(arguments: &mut Map<String, Value>, input: &Value, zone: &str, offset: &str) {
-    let takes_zone = properties(input).is_some_and(|all| all["zone"]["type"] == "string");
-    for (name, takes, value) in [("zone", takes_zone, zone), ("offset", takes_offset(input), offset)] {
+    for (name, takes, value) in [("zone", takes_zone(input), zone), ("offset", takes_offset(input), offset)] {
         if takes && !value.is_empty() && !arguments.contains_key(name) {
             arguments.insert(name.to_owned(), Value::from(value));
         }
     }
+}
+
+/// Whether a call has an argument for a time zone.
+#[must_use]
+pub fn takes_zone(input: &Value) -> bool {
+    properties(input).is_some_and(|all| all["zone"]["type"] == "string")
 }
 
 /// Whether a call has an argument for how far the clock of the instance is ahead of UTC: nobody else gives it.

@@ -29,6 +29,33 @@ again = I understand what is to be done ("{ $request }") and when ("{ $when }").
 doubt-empty = You said nothing.
 doubt-too-long = That is more than I can take in at once without a model, so I did nothing.
 nearest = The nearest things I can do:
+which = Which one: { $names }?
+which-by-name = What changes something is not chosen by its place in a row, because the row may have changed. Say the name: { $names }.
+or = { $some } or { $last }
+left-alone = All right, I leave it.
+not-again = I do not repeat on my own what changes something. Say the whole request once more.
+nothing-asks = Nothing waits for a yes or a no in words. What waits for your decision is on its card: answer it there. All of them: `metnosctl approval list`.
+you-said = { $when ->
+    [none] Among the last things you said: “{ $text }”
+   *[other] On { $when }, you said: “{ $text }”
+}
+you-said-nothing = I find nothing that you have told me about that.
+cannot-yet = { $kind ->
+    [reminder] I cannot set reminders, alarms or timers yet.
+    [mail] I cannot read or send mail yet.
+    [calendar] I cannot see or change a calendar yet.
+    [weather] I cannot look up the weather yet.
+    [music] I cannot play music or videos yet.
+    [home] I cannot switch lights or other things in the house yet.
+    [phone] I cannot make calls or send and read messages yet.
+    [news] I cannot look up the news yet.
+    [shopping] I cannot buy, order or pay anything yet.
+   *[maps] I cannot look up ways, traffic, timetables or places nearby yet.
+} I did nothing, and noted the wish.
+goodbye = Goodbye{ $person ->
+    [none] {""}
+   *[other] , { $person }
+}.
 no-model = No language model is configured, so I only understand simple requests.
 
 ## What became of a call

@@ -29,6 +29,33 @@ again = Capisco che cosa c'è da fare ("{ $request }") e quando ("{ $when }"). N
 doubt-empty = Non hai detto nulla.
 doubt-too-long = È più di quanto riesca a capire in una volta senza un modello: non ho fatto nulla.
 nearest = Le cose più vicine che so fare:
+which = Quale: { $names }?
+which-by-name = Ciò che modifica qualcosa non si sceglie per posizione, perché l'ordine può essere cambiato. Di’ il nome: { $names }.
+or = { $some } o { $last }
+left-alone = Va bene, lascio stare.
+not-again = Non ripeto da solo ciò che modifica qualcosa. Di’ di nuovo la richiesta intera.
+nothing-asks = Niente aspetta un sì o un no a parole. Ciò che aspetta una tua decisione sta sulla sua scheda: rispondi lì. Tutte: `metnosctl approval list`.
+you-said = { $when ->
+    [none] Tra le ultime cose che hai detto: «{ $text }»
+   *[other] { $when }: hai detto «{ $text }»
+}
+you-said-nothing = Non trovo niente che tu mi abbia detto su questo.
+cannot-yet = { $kind ->
+    [reminder] Non so ancora impostare promemoria, sveglie o timer.
+    [mail] Non so ancora leggere o mandare posta.
+    [calendar] Non so ancora vedere o cambiare un calendario.
+    [weather] Non so ancora guardare che tempo fa.
+    [music] Non so ancora far sentire musica o mostrare video.
+    [home] Non so ancora comandare luci o altre cose della casa.
+    [phone] Non so ancora telefonare, né mandare o leggere messaggi.
+    [news] Non so ancora cercare le notizie.
+    [shopping] Non so ancora comprare, ordinare o pagare.
+   *[maps] Non so ancora cercare strade, traffico, orari o posti qui vicino.
+} Non ho fatto niente, e ho annotato il desiderio.
+goodbye = Arrivederci{ $person ->
+    [none] {""}
+   *[other] , { $person }
+}.
 no-model = Nessun modello linguistico è configurato, quindi capisco solo richieste semplici.
 
 ## What became of a call

@@ -20,6 +20,7 @@ use metnos_proto::payload::Sealed;
 use metnos_reflex::Plan;
 use metnos_reflex::PlannedCall;
 use metnos_reflex::Reply;
+use metnos_reflex::Unable;
 use metnos_reflex::answer::speech;
 use metnos_reflex::answer::{MAX_ANSWER, Rendered, pieces, shorten};
 use metnos_reflex::language_of;
@@ -192,7 +193,7 @@ impl Turn {
         let reply = self.planner.repertoire.borrow_mut().plan(words, &envelope);
         let model = self.planner.model.borrow().clone();
         let (within, reflex) = match (reply, model) {
-            (Reply::NotUnderstood(_), Some(model)) => {
+            (Reply::NotUnderstood(_) | Reply::Cannot(_), Some(model)) => {
                 return self.within(self.think((words, data), &envelope, &model, pieces)).await;
             }
             (reply, _) => (Duration::from_millis(self.planner.turn_within_ms), self.reflex(words, reply)),
@@ -222,6 +223,13 @@ impl Turn {
                 }
                 Ended { end: TurnEnd::NotUnderstood, why, wish: Wish::of(words) }
             }
+            Reply::Cannot(Unable { text: why, is_wish: true }) => {
+                Ended { end: TurnEnd::Unsuccessful, why, wish: Wish::of(words) }
+            }
+            Reply::Cannot(Unable { text, is_wish: false }) => match self.say(&text).await {
+                Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
+                Err(error) => self.broken(&error),
+            },
             Reply::Later(why) => Ended { end: TurnEnd::Unsuccessful, why, wish: Wish::of(words) },
             Reply::Plan(plan) => self.carry_out(plan).await.unwrap_or_else(|error| self.broken(&error)),
         }

@@ -89,6 +89,13 @@ impl Template {
         self.asked = asked;
     }
 
+    /// The same for a call about another path.
+    #[must_use]
+    pub fn about(mut self, subject: Option<&str>) -> Self {
+        self.subject = subject.map(str::to_owned);
+        self
+    }
+
     /// Whether a success is rendered as text that nothing may be put around.
     #[must_use]
     pub const fn is_text(&self) -> bool {
@@ -254,7 +261,7 @@ impl Template {
 }
 
 /// A single line without control characters: a name must not be able to draw on a terminal.
-pub(super) fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 

@@ -6,6 +6,8 @@ use metnos_proto::envelope::Home;
 use metnos_proto::msg::common::{Lang, Outcome};
 use metnos_texts::{Key, say, tell};
 
+use crate::answer::visible;
+use crate::impossible::Kind;
 use crate::schedule::Recurrence;
 
 /// The longest name of a timer that is proposed, in characters.
@@ -153,6 +155,78 @@ fn list(text: &mut String, examples: &[&str]) {
         text.push_str(example);
         text.push('\n');
     }
+}
+
+/// Names in a row: "a, b or c".
+fn alternatives(lang: Lang, names: &[String]) -> String {
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, some)) => tell(lang, Key::Or, &[("some", (&some.join(", ")).into()), ("last", last.into())]),
+        None => String::new(),
+    }
+}
+
+/// What files are called between which somebody chooses: by their names, with their folders where two have one name.
+fn choices(paths: &[String]) -> Vec<String> {
+    let stem = |path: &String| metnos_rank::forms::name_stem(path).to_owned();
+    let stems: Vec<String> = paths.iter().map(stem).collect();
+    let is_shared = |name: &String| stems.iter().filter(|other| *other == name).count() > 1;
+    paths.iter().zip(&stems).map(|(path, stem)| visible(if is_shared(stem) { path } else { stem })).collect()
+}
+
+/// Which of several files is meant.
+#[must_use]
+pub fn which(lang: Lang, paths: &[String]) -> String {
+    tell(lang, Key::Which, &[("names", (&alternatives(lang, &choices(paths))).into())]) + "\n"
+}
+
+/// That one of several files must be called by its name.
+#[must_use]
+pub fn which_by_name(lang: Lang, paths: &[String]) -> String {
+    tell(lang, Key::WhichByName, &[("names", (&alternatives(lang, &choices(paths))).into())]) + "\n"
+}
+
+/// That a question was answered by nothing, and nothing is done.
+#[must_use]
+pub fn left_alone(lang: Lang) -> String {
+    say(lang, Key::LeftAlone) + "\n"
+}
+
+/// That what changes something is not done again without its words.
+#[must_use]
+pub fn not_again(lang: Lang) -> String {
+    say(lang, Key::NotAgain) + "\n"
+}
+
+/// That nothing waits for a yes or a no in words.
+#[must_use]
+pub fn nothing_asks(lang: Lang) -> String {
+    say(lang, Key::NothingAsks) + "\n"
+}
+
+/// What the person said, and when where that is known.
+#[must_use]
+pub fn you_said(lang: Lang, when: Option<&str>, text: &str) -> String {
+    let when = when.unwrap_or("none");
+    tell(lang, Key::YouSaid, &[("when", when.into()), ("text", text.into())]) + "\n"
+}
+
+/// That the person said nothing of the kind, as far as anybody remembers.
+#[must_use]
+pub fn you_said_nothing(lang: Lang) -> String {
+    say(lang, Key::YouSaidNothing) + "\n"
+}
+
+/// That nobody here does what was asked for.
+#[must_use]
+pub fn cannot(lang: Lang, kind: Kind) -> String {
+    tell(lang, Key::CannotYet, &[("kind", kind.name().into())]) + "\n"
+}
+
+/// The answer to a goodbye.
+#[must_use]
+pub fn goodbye(lang: Lang, home: &Home) -> String {
+    tell(lang, Key::Goodbye, &[("person", person(home).into())]) + "\n"
 }
 
 /// What is added when nothing but the reflex is there to understand words.

@@ -1,0 +1,193 @@
+//! What words mean beside those before them: "read it", "again", "and in Tokyo?", "the second one". What points back is made a
+//! whole request by planning the person's last requests anew; nothing is taken from a result or from what another principal
+//! said. Pure and bounded: the same words after the same words give the same reply.
+
+mod back;
+mod phrase;
+mod recollection;
+mod which;
+
+use metnos_proto::envelope::{Candidate, Envelope, Named};
+use metnos_proto::msg::common::Lang;
+
+use crate::answer::speech::{self, Doubt};
+use crate::{Plan, PlannedCall, READ, Reply, Unable, impossible};
+use phrase::Phrase;
+
+/// How many of the last requests are looked at.
+pub const MAX_BACK: usize = 4;
+/// How many requests are planned anew for one.
+pub const MAX_PLANNED: usize = 48;
+/// From how many words on a request points back by what it says alone, and not by being short.
+const SHORT: usize = 6;
+
+/// What makes a reply of words by themselves.
+pub type Plain<'a> = dyn FnMut(&str, &Envelope) -> Reply + 'a;
+
+/// Makes a reply of words after those before them; `plain` makes one of words by themselves.
+pub fn reply(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Reply {
+    let mut alone = plain(text, envelope);
+    let phrase = Phrase::of(text, envelope.lang);
+    if phrase.as_ref().is_some_and(Talk::names_only_a_zone) {
+        alone = Reply::NotUnderstood(speech::not_understood(envelope.lang, Doubt::Unknown, &[]));
+    }
+    let (Reply::NotUnderstood(_), Some(phrase)) = (&alone, phrase) else { return alone };
+    let mut talk = Talk { envelope, plain, scratch: None, left: MAX_PLANNED };
+    let upto = envelope.recent.len();
+    if let Some(said) = talk.recollection(&phrase) {
+        return Reply::Say(said);
+    }
+    if let Some(asked) = talk.which(&phrase, upto) {
+        return Reply::Say(speech::which(phrase.lang, &asked));
+    }
+    if upto > 0 && (phrase.len() <= SHORT || phrase.points_back()) {
+        let past = talk.past(upto);
+        if let Some(reply) = talk.back(&phrase, upto, &past) {
+            return reply;
+        }
+    }
+    if let Some(kind) = impossible::asked(&phrase.plain(), &envelope.candidates) {
+        return Reply::Cannot(Unable { text: speech::cannot(phrase.lang, kind), is_wish: true });
+    }
+    if phrase.only_agrees() {
+        return Reply::Cannot(Unable { text: speech::nothing_asks(phrase.lang), is_wish: false });
+    }
+    alone
+}
+
+/// A request of the last turns, and what becomes of it now.
+struct Turn {
+    text: String,
+    reply: Reply,
+    /// The paths between which it leaves the choice.
+    which: Vec<String>,
+}
+
+impl Turn {
+    /// The calls that it becomes.
+    const fn plan(&self) -> Option<&Plan> {
+        match &self.reply {
+            Reply::Plan(plan) => Some(plan),
+            Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+        }
+    }
+}
+
+/// Plans words after others.
+struct Talk<'a, 'b> {
+    envelope: &'a Envelope,
+    plain: &'a mut Plain<'b>,
+    /// The envelope of an earlier turn, as far as it differs: made once, for it is large.
+    scratch: Option<Envelope>,
+    /// How many requests may still be planned.
+    left: usize,
+}
+
+impl Talk<'_, '_> {
+    /// What these words become by themselves after the first `upto` requests, where only `named` may be meant.
+    fn plain(&mut self, text: &str, upto: usize, named: Option<Vec<Named>>) -> Option<Reply> {
+        self.left = self.left.checked_sub(1)?;
+        let scratch = self.scratch.get_or_insert_with(|| self.envelope.clone());
+        scratch.recent = self.envelope.recent.get(..upto).unwrap_or_default().to_vec();
+        scratch.named = named.unwrap_or_else(|| self.envelope.named.clone());
+        Some((self.plain)(text, scratch))
+    }
+
+    /// As [`Self::plain`], where they become calls.
+    fn planned(&mut self, text: &str, upto: usize) -> Option<Plan> {
+        match self.plain(text, upto, None)? {
+            Reply::Plan(plan) => Some(plan),
+            Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+        }
+    }
+
+    /// The last requests before the one that follows `upto` others, oldest first.
+    fn past(&mut self, upto: usize) -> Vec<Turn> {
+        let mut past: Vec<Turn> = Vec::new();
+        for at in upto.saturating_sub(MAX_BACK)..upto {
+            let text = self.envelope.recent[at].text.clone();
+            let Some(turn) = self.turn(text, at, &past) else { return Vec::new() };
+            past.push(turn);
+        }
+        past
+    }
+
+    fn turn(&mut self, text: String, upto: usize, past: &[Turn]) -> Option<Turn> {
+        let reply = self.plain(&text, upto, None)?;
+        let phrase = Phrase::of(&text, self.envelope.lang)
+            .filter(|phrase| matches!(reply, Reply::NotUnderstood(_)) || Self::names_only_a_zone(phrase));
+        let Some(phrase) = phrase else { return Some(Turn { text, reply, which: Vec::new() }) };
+        let which = self.which(&phrase, upto).unwrap_or_default();
+        let meant = if which.is_empty() { self.back(&phrase, upto, past) } else { None };
+        Some(Turn { reply: meant.unwrap_or(reply), text, which })
+    }
+
+    fn candidate(&self, name: &str) -> Option<&Candidate> {
+        self.envelope.candidates.iter().find(|one| one.name == name)
+    }
+
+    /// Whether every call of a plan only reads.
+    fn reads(&self, plan: &Plan) -> bool {
+        plan.calls.iter().all(|call| self.candidate(&call.executor).is_some_and(|one| one.class == READ))
+    }
+
+    /// The paths that a plan is about: the one that something is moved to, else all that its calls name.
+    fn subjects(&self, plan: &Plan) -> Vec<String> {
+        let mut paths: Vec<String> = plan.calls.iter().flat_map(|call| self.places(call)).collect();
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+
+    /// Whether a call of a plan names this place.
+    fn names(&self, plan: &Plan, path: &str) -> bool {
+        plan.calls.iter().any(|call| {
+            let roles = self.candidate(&call.executor).map(|one| one.roles.as_slice()).unwrap_or_default();
+            let mut places = roles.iter().filter(|(_, role)| is_place(role));
+            places.any(|(pointer, _)| call.arguments.pointer(pointer).and_then(serde_json::Value::as_str) == Some(path))
+        })
+    }
+
+    /// The places that a call is about.
+    fn places(&self, call: &PlannedCall) -> Vec<String> {
+        let Some(candidate) = self.candidate(&call.executor) else { return Vec::new() };
+        let named = candidate.roles.iter().filter(|(_, role)| is_place(role));
+        let named =
+            named.filter_map(|(pointer, _)| Some((pointer.as_str(), call.arguments.pointer(pointer)?.as_str()?)));
+        let all: Vec<(&str, &str)> = named.collect();
+        let at = |name: &str| all.iter().find(|(pointer, _)| *pointer == name).map(|(_, path)| *path);
+        match (at(MOVED_TO), all.iter().find(|(pointer, _)| *pointer != MOVED_TO)) {
+            // A new name in the same folder may be said without it.
+            (Some(to), Some((_, from))) if candidate.class != READ => match from.rsplit_once('/') {
+                Some((folder, _)) if !to.contains('/') => vec![format!("{folder}/{to}")],
+                Some(_) | None => vec![to.to_owned()],
+            },
+            (_, _) => all.into_iter().map(|(_, path)| path.to_owned()).collect(),
+        }
+    }
+}
+
+/// The argument that says where something is moved to.
+const MOVED_TO: &str = "/to";
+
+/// Whether an argument of this role names a place of the workspace.
+fn is_place(role: &str) -> bool {
+    matches!(role, "path" | "selector" | "dest")
+}
+
+/// Whether a place is one of those that are named as folders, or ends like none of a file.
+fn is_folder(path: &str, named: &[Named]) -> bool {
+    let known = named.iter().find(|one| one.path == path.trim_end_matches('/'));
+    known.map_or_else(
+        || metnos_rank::forms::name_stem(path) == path.rsplit('/').next().unwrap_or(path),
+        |one| one.folder,
+    )
+}
+
+/// The language of the answer to words after others: their own, else that of the plan.
+fn lang_of(phrase: &Phrase<'_>, other: Lang) -> Lang {
+    phrase.spoken.unwrap_or(other)
+}
+
+#[cfg(test)]
+mod tests;

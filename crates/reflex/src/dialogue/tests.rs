@@ -1,0 +1,176 @@
+//! Dialogues of our own: what the last words must become after those before them. Half of them, chosen by chance, were never
+//! looked at while the rules were written.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use metnos_proto::envelope::{Envelope, Named, Recalled, Recent};
+use metnos_proto::msg::common::Lang;
+use serde_json::{Value, json};
+
+use crate::testing::{envelope as envelope_of, shipped};
+use crate::{Repertoire, Reply, plan};
+
+const DIALOGUES: &str = include_str!("../../tests/data/dialogues.jsonl");
+
+fn recent(texts: &[&str]) -> Vec<Recent> {
+    let of = |(at, text): (usize, &&str)| serde_json::from_value(json!({ "seq": at, "text": text })).unwrap();
+    texts.iter().enumerate().map(of).collect()
+}
+
+fn named(files: &[&str]) -> Vec<Named> {
+    let mut all: Vec<Named> = files.iter().copied().map(Named::file).collect();
+    for (path, at) in files.iter().flat_map(|path| path.match_indices('/').map(move |(at, _)| (path, at))) {
+        if !all.iter().any(|one| one.path == path[..at]) {
+            all.push(Named::folder(&path[..at]));
+        }
+    }
+    all
+}
+
+fn after(turns: &[&str], files: &[&str], lang: Lang) -> (String, Envelope) {
+    let mut envelope = envelope_of(shipped(), lang);
+    envelope.home.lists = "notes".into();
+    let (last, before) = turns.split_last().unwrap();
+    envelope.recent = recent(before);
+    envelope.named = named(files);
+    ((*last).to_owned(), envelope)
+}
+
+fn made(reply: &Reply) -> Vec<(String, Value)> {
+    match reply {
+        Reply::Plan(plan) => plan.calls.iter().map(|call| (call.executor.clone(), call.arguments.clone())).collect(),
+        Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_) => Vec::new(),
+    }
+}
+
+/// Whether a reply is what is wanted; `Err` when it is something else that does something.
+fn judge(reply: &Reply, want: &Value) -> Result<bool, ()> {
+    let calls = made(reply);
+    match want {
+        Value::Null if calls.is_empty() => Ok(true),
+        Value::Null => Err(()),
+        Value::String(kind) => {
+            let marks: &[&str] = match kind.as_str() {
+                "not-again" => &["I do not repeat", "Non ripeto"],
+                "nothing-asks" => &["Nothing waits for", "Niente aspetta"],
+                "which" => &["Which one:", "Quale:"],
+                "left-alone" => &["All right", "Va bene"],
+                "by-name" => &["Say the name", "Di’ il nome"],
+                other => panic!("{other}"),
+            };
+            let text = match reply {
+                Reply::Say(text) => text,
+                Reply::Cannot(unable) => &unable.text,
+                Reply::Plan(_) => return Err(()),
+                Reply::Later(text) | Reply::NotUnderstood(text) => text,
+            };
+            Ok(marks.iter().any(|mark| text.starts_with(mark) || text.contains(mark)))
+        }
+        wanted => {
+            let wanted = wanted.as_array().unwrap();
+            let same = |((name, args), want): (&(String, Value), &Value)| {
+                let some = want[1].as_object().unwrap();
+                name == want[0].as_str().unwrap() && some.iter().all(|(key, value)| args.get(key) == Some(value))
+            };
+            let fits = calls.len() == wanted.len() && calls.iter().zip(wanted).all(same);
+            if fits || calls.is_empty() { Ok(fits) } else { Err(()) }
+        }
+    }
+}
+
+/// Right and missed of a half, none of which may be wrong.
+fn measure(rows: &str, half: &str) -> (usize, Vec<String>) {
+    let (mut right, mut missed, mut wrong) = (0, Vec::new(), Vec::new());
+    for line in rows.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        if row["half"] != half {
+            continue;
+        }
+        let texts =
+            |key: &str| row[key].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect::<Vec<_>>();
+        let lang = if row["lang"] == "it" { Lang::It } else { Lang::En };
+        let (text, envelope) = after(&texts("turns"), &texts("files"), lang);
+        let reply = Repertoire::default().plan(&text, &envelope);
+        match judge(&reply, &row["want"]) {
+            Ok(true) => right += 1,
+            Ok(false) => missed.push(format!("{}: {reply:?}", row["turns"])),
+            Err(()) => wrong.push(format!("{}: {:?}", row["turns"], made(&reply))),
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    (right, missed)
+}
+
+#[test]
+fn dialogues_looked_at_become_what_they_must() {
+    let (right, missed) = measure(DIALOGUES, "tuned");
+    assert!(missed.is_empty(), "{right} right, missed: {missed:#?}");
+}
+
+#[test]
+fn dialogues_never_looked_at_are_mostly_right_and_never_wrong() {
+    let (right, missed) = measure(DIALOGUES, "held");
+    eprintln!("held: {right} right of {}", right + missed.len());
+    assert!(right * 10 >= (right + missed.len()) * 8, "{right} right, {} missed", missed.len());
+}
+
+#[test]
+fn said_words_are_quoted_with_their_day_or_nothing_is_found() {
+    let mut envelope = envelope_of(shipped(), Lang::En);
+    let recalled =
+        |seq, text: &str| Recalled { seq, ts: "2025-11-03T09:30:00.000Z".into(), relevance: 1.0, text: text.into() };
+    envelope.recalled = vec![
+        recalled(3, "What did I tell you about the boiler?"),
+        recalled(4, "the boiler was serviced by Rossi"),
+        recalled(5, "read notes/boiler.md"),
+        recalled(6, "we went to the sea"),
+    ];
+    let told = |text: &str, envelope: &Envelope| match plan(text, envelope) {
+        Reply::Say(text) => text,
+        other @ (Reply::Plan(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_)) => {
+            panic!("{text}: {other:?}")
+        }
+    };
+    let wanted = "On Monday 3 November 2025, 09:30, you said: “the boiler was serviced by Rossi”\n";
+    assert_eq!(told("what did I tell you about the boiler?", &envelope), wanted);
+    assert_eq!(told("Do you remember what I said about the boilers?", &envelope), wanted);
+    let nothing = told("what did I say about the garden?", &envelope);
+    assert_eq!(nothing, "I find nothing that you have told me about that.\n");
+    envelope.lang = Lang::It;
+    envelope.recalled = vec![recalled(4, "la caldaia è del 2019\u{1b}[2J")];
+    let wanted = "lunedì 3 novembre 2025, 09:30: hai detto «la caldaia è del 2019\u{fffd}[2J»\n";
+    assert_eq!(told("cosa ti ho detto della caldaia?", &envelope), wanted);
+    envelope.recent = recent(&["note: la caldaia perde"]);
+    assert!(told("ti ricordi cosa ti ho detto della caldaia", &envelope).contains("perde"));
+}
+
+#[test]
+fn nothing_is_taken_from_earlier_answers_or_beyond_the_last_turns() {
+    let turns = ["read notes/a.md", "hello", "hello", "hello", "read it again"];
+    let (text, envelope) = after(&turns, &[], Lang::En);
+    assert!(made(&plan(&text, &envelope)).is_empty(), "too far back");
+    let (text, envelope) = after(&["read notes/a.md", "hello", "hello", "read it again"], &[], Lang::En);
+    assert_eq!(made(&plan(&text, &envelope)).len(), 1);
+}
+
+#[test]
+fn hostile_words_before_cost_no_more_than_the_bound_and_do_nothing() {
+    let long = "it that again the second one and ".repeat(40);
+    let turns: Vec<&str> =
+        std::iter::repeat_n(long.as_str(), 10).chain(["delete it again and the second one"]).collect();
+    let (text, envelope) = after(&turns, &["notes/a.md", "notes/b.md"], Lang::En);
+    let mut planned = 0;
+    let reply = super::reply(&text, &envelope, &mut |_, _| {
+        planned += 1;
+        Reply::NotUnderstood("no".into())
+    });
+    assert!(matches!(reply, Reply::NotUnderstood(_)) && planned <= super::MAX_PLANNED + 1, "{planned}");
+}
+
+#[test]
+fn a_path_with_a_quotation_mark_in_it_is_never_put_into_words() {
+    for path in ["notes/a\".md", "notes/a\u{7}.md"] {
+        let first = format!("read {path}");
+        let (text, envelope) = after(&[&first, "delete it"], &[], Lang::En);
+        assert!(made(&plan(&text, &envelope)).is_empty(), "{path:?}");
+    }
+}

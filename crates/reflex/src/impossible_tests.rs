@@ -1,0 +1,92 @@
+//! Tests of what cannot be done: sentences of our own, in two halves by chance, of which one was never looked at while the forms
+//! were written.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use metnos_proto::executor::PatternTable;
+use metnos_proto::msg::common::Lang;
+use serde_json::Value;
+
+use super::*;
+use crate::testing::{envelope, shipped};
+use crate::{Repertoire, Reply};
+
+/// The kind whose sentence is said.
+fn said(repertoire: &mut Repertoire, candidates: Vec<Candidate>, text: &str, lang: Lang) -> Option<Kind> {
+    let unable = match repertoire.plan(text, &envelope(candidates, lang)) {
+        Reply::Cannot(unable) => unable,
+        Reply::Plan(_) | Reply::Say(_) | Reply::Later(_) | Reply::NotUnderstood(_) => return None,
+    };
+    let of = |kind: &Kind| crate::answer::speech::cannot(lang, *kind) == unable.text;
+    Kind::ALL.into_iter().find(of)
+}
+
+fn measure(half: &str) -> (usize, Vec<String>) {
+    let (mut right, mut missed, mut wrong) = (0, Vec::new(), Vec::new());
+    let mut repertoire = Repertoire::default();
+    for line in include_str!("../tests/data/impossible.jsonl").lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        if row["half"] != half {
+            continue;
+        }
+        let lang = if row["lang"] == "it" { Lang::It } else { Lang::En };
+        let text = row["say"].as_str().unwrap();
+        let found = said(&mut repertoire, shipped(), text, lang).map(Kind::name);
+        match (found, row["kind"].as_str()) {
+            (found, wanted) if found == wanted => right += 1,
+            (None, _) => missed.push(text.to_owned()),
+            (Some(found), _) => wrong.push(format!("{text}: {found}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    (right, missed)
+}
+
+#[test]
+fn impossible_things_looked_at_are_named_and_nothing_else_is() {
+    let (right, missed) = measure("tuned");
+    assert!(missed.is_empty(), "{right} right, missed: {missed:#?}");
+}
+
+#[test]
+fn impossible_things_never_looked_at_are_mostly_named_and_never_wrongly() {
+    let (right, missed) = measure("held");
+    eprintln!("held: {right} right of {}", right + missed.len());
+    assert!(right * 100 >= (right + missed.len()) * 85, "{right} right, {} missed", missed.len());
+}
+
+#[test]
+fn a_kind_is_possible_once_an_executor_has_its_words() {
+    let mut candidates = shipped();
+    let text = "send an email to Anna";
+    assert_eq!(said(&mut Repertoire::default(), candidates.clone(), text, Lang::En), Some(Kind::Mail));
+    let of = |line: &str| PatternTable { lang: Lang::En, say: vec![line.to_owned()], args: serde_json::Map::new() };
+    candidates[0].patterns.push(of("(add|put) {mail} (to|on) {email:list}"));
+    assert_eq!(asked(&["send", "an", "email", "to", "anna"], &candidates), Some(Kind::Mail), "a slot says no word");
+    candidates[0].patterns.push(of("(send|write) [an] (email|mail) to {path:word}"));
+    assert_eq!(asked(&["send", "an", "email", "to", "anna"], &candidates), None);
+    assert_eq!(asked(&["play", "some", "music"], &candidates), Some(Kind::Music));
+}
+
+#[test]
+fn every_kind_has_forms_and_words_and_each_form_says_a_word() {
+    assert_eq!(FORMS.len(), Kind::ALL.len());
+    for forms in FORMS.iter() {
+        assert!(!forms.has.is_empty() && forms.forms.len() > 5, "{:?}", forms.kind);
+        for form in &forms.forms {
+            let words = form.iter().filter(|part| matches!(part, Part::Words(words) if !words.contains(&"*"))).count();
+            assert!(words >= 1, "{form:?}");
+        }
+    }
+}
+
+#[test]
+fn long_or_empty_words_ask_for_nothing() {
+    assert_eq!(kind_of(&[]), None);
+    let long = vec!["x"; MAX_WORDS];
+    assert_eq!(kind_of(&long), None);
+    let mut fits = vec!["remind", "me"];
+    fits.resize(MAX_WORDS, "x");
+    assert_eq!(kind_of(&fits), Some(Kind::Reminder));
+    fits.push("x");
+    assert_eq!(kind_of(&fits), None);
+}
