@@ -12,20 +12,20 @@ from metnos_files import answer, is_draft, is_kept_back, is_secret_name, open_be
 DEFAULT_LIMIT = 200
 
 
-def describe(name, folder):
-    """One entry of the list, or nothing when it cannot be described."""
+def describe(name, folder, path):
+    """One entry of the list, or nothing when it cannot be described; `path` is where it lies below the workspace."""
     try:
         name.encode("utf-8")
         status = os.lstat(name, dir_fd=folder)
     except (OSError, UnicodeEncodeError):
         return None
     if stat.S_ISREG(status.st_mode):
-        return {"name": name, "kind": "file", "size": status.st_size}
+        return {"name": name, "path": path, "kind": "file", "size": status.st_size}
     if stat.S_ISDIR(status.st_mode):
-        return {"name": name, "kind": "folder", "size": 0}
+        return {"name": name, "path": path, "kind": "folder", "size": 0}
     if stat.S_ISLNK(status.st_mode):
-        return {"name": name, "kind": "link", "size": 0}
-    return {"name": name, "kind": "other", "size": 0}
+        return {"name": name, "path": path, "kind": "link", "size": 0}
+    return {"name": name, "path": path, "kind": "other", "size": 0}
 
 
 def act(args, ctx):
@@ -44,7 +44,7 @@ def act(args, ctx):
             if len(entries) == limit:
                 break
             looked_at += 1
-            entry = describe(name, folder)
+            entry = describe(name, folder, "/".join([*names, name]))
             if entry is None:
                 failed += 1
             else:

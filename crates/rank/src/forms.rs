@@ -82,6 +82,12 @@ impl Said {
         said
     }
 
+    /// How many different ones there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -17,10 +17,10 @@ def cases():
                 "values": {
                     "/path": "notes",
                     "/entries": [
-                        {"name": "a", "kind": "folder", "size": 0},
-                        {"name": "b.md", "kind": "file", "size": 4},
-                        {"name": "link", "kind": "link", "size": 0},
-                        {"name": "pipe", "kind": "other", "size": 0},
+                        {"name": "a", "path": "notes/a", "kind": "folder", "size": 0},
+                        {"name": "b.md", "path": "notes/b.md", "kind": "file", "size": 4},
+                        {"name": "link", "path": "notes/link", "kind": "link", "size": 0},
+                        {"name": "pipe", "path": "notes/pipe", "kind": "other", "size": 0},
                     ],
                     "/total": 4,
                     "/returned": 4,
@@ -93,7 +93,7 @@ def cases():
             "name": "what begins with a dot and the executors are not listed, and not counted as left out",
             "files": {".trash-1-a": {"text": "x"}, ".env": {"text": "x"}, "executors/b": {"text": "x"}, "id_rsa": {"text": "x"}, "a.md": {"text": "x"}},
             "args": {},
-            "expect": {"ok": True, "values": {"/entries": [{"name": "a.md", "kind": "file", "size": 1}], "/total": 1, "/omitted": 1, "/truncated": False}},
+            "expect": {"ok": True, "values": {"/entries": [{"name": "a.md", "path": "a.md", "kind": "file", "size": 1}], "/total": 1, "/omitted": 1, "/truncated": False}},
         },
         {
             "name": "what is hidden is listed when it is asked for",

@@ -200,7 +200,8 @@ impl Template {
         let slash = if is_folder && !title.ends_with('/') { "/" } else { "" };
         let rest: Vec<String> = object
             .iter()
-            .filter(|(key, value)| *key != title_key && (value.is_number() || value.is_string()))
+            // Where it lies was said with the list.
+            .filter(|(key, value)| *key != title_key && *key != "path" && (value.is_number() || value.is_string()))
             .filter(|(_, value)| !value.as_str().is_some_and(|kind| lexicon::mark(kind).is_path_noun()))
             .filter(|(_, value)| !(is_folder && value.is_number()))
             .map(|(name, value)| if name == "kind" { self.scalar(value) } else { self.named(name, value) })

@@ -97,7 +97,7 @@ const MIN_VERB: usize = 3;
 const MAX_VALUE: usize = 6;
 /// The most words of a text that takes another's place.
 const MAX_TEXT: usize = 3;
-/// How many requests that became no calls are passed over, such as thanks.
+/// How many turns of mere talk are passed over, such as thanks.
 const MAX_SKIPPED: usize = 2;
 /// Stands for a path that a result will have. No file is called so: the letter is one of private use.
 const STAND_IN: &str = "\u{e000}.md";
@@ -201,7 +201,10 @@ impl Talk<'_, '_> {
 
     /// The last calls that a request became.
     fn last_plan<'a>(&self, past: &'a [Turn]) -> Option<(&'a Turn, &'a Plan)> {
-        past.iter().rev().take(1 + MAX_SKIPPED).find_map(|turn| Some((turn, turn.plan()?)))
+        // What a model made of words, or what was asked back, is not known here: nothing before it is meant.
+        let mut turns = past.iter().rev().take(1 + MAX_SKIPPED);
+        let turn = turns.find(|turn| !matches!(turn.reply, Reply::Say(_)) || !turn.which.is_empty())?;
+        Some((turn, turn.plan()?))
     }
 
     /// The last request once more, when it only reads.

@@ -26,7 +26,9 @@ pub type Plain<'a> = dyn FnMut(&str, &Envelope) -> Reply + 'a;
 
 /// Makes a reply of words after those before them; `plain` makes one of words by themselves.
 pub fn reply(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Reply {
-    let mut alone = plain(text, envelope);
+    let text = &addressed(text, &envelope.home.butler);
+    let mut alone = text.understood(envelope, plain);
+    let text = text.bare;
     let phrase = Phrase::of(text, envelope.lang);
     if phrase.as_ref().is_some_and(Talk::names_only_a_zone) {
         alone = Reply::NotUnderstood(speech::not_understood(envelope.lang, Doubt::Unknown, &[]));
@@ -53,6 +55,48 @@ pub fn reply(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Reply {
         return Reply::Cannot(Unable { text: speech::nothing_asks(phrase.lang), is_wish: false });
     }
     alone
+}
+
+/// What is left of words when the butler's name is taken away with which they begin or end: "Alfredo, who are you?".
+struct Addressed<'a> {
+    text: &'a str,
+    bare: &'a str,
+}
+
+/// The most words of a request at the end of which a name without a comma before it calls somebody: "good morning Alfredo".
+const MAX_CALL: usize = 3;
+
+fn addressed<'a>(text: &'a str, butler: &str) -> Addressed<'a> {
+    let is_edge = |c: char| c.is_whitespace() || matches!(c, ',' | '.' | '!' | '?' | ':' | ';');
+    let trimmed = text.trim_matches(is_edge);
+    let mut bare = text;
+    for name in [butler, "Metnos"].into_iter().filter(|name| !name.is_empty()) {
+        let head = trimmed.get(..name.len()).filter(|head| head.to_lowercase() == name.to_lowercase());
+        if let Some(rest) = head.and_then(|head| trimmed.get(head.len()..)).filter(|rest| rest.starts_with(is_edge)) {
+            bare = rest.trim_start_matches(is_edge);
+        }
+        let at = trimmed.len().saturating_sub(name.len());
+        let tail = trimmed.get(at..).filter(|tail| tail.to_lowercase() == name.to_lowercase());
+        if let Some(rest) = tail.and_then(|_| trimmed.get(..at)).filter(|rest| rest.ends_with(is_edge)) {
+            let calls = rest.trim_end().ends_with(',') || rest.split_whitespace().count() <= MAX_CALL;
+            bare = if calls { rest.trim_end_matches(is_edge) } else { bare };
+        }
+    }
+    Addressed { text, bare: if bare.is_empty() { text } else { bare } }
+}
+
+impl Addressed<'_> {
+    /// What the words become, else what they become without the name.
+    fn understood(&self, envelope: &Envelope, plain: &mut Plain<'_>) -> Reply {
+        let whole = plain(self.text, envelope);
+        if self.bare == self.text || !matches!(whole, Reply::NotUnderstood(_)) {
+            return whole;
+        }
+        match plain(self.bare, envelope) {
+            Reply::NotUnderstood(_) => whole,
+            meant @ (Reply::Plan(_) | Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_)) => meant,
+        }
+    }
 }
 
 /// A request of the last turns, and what becomes of it now.
@@ -90,7 +134,7 @@ impl Talk<'_, '_> {
         let scratch = self.scratch.get_or_insert_with(|| self.envelope.clone());
         scratch.recent = self.envelope.recent.get(..upto).unwrap_or_default().to_vec();
         scratch.named = named.unwrap_or_else(|| self.envelope.named.clone());
-        Some((self.plain)(text, scratch))
+        Some(addressed(text, &scratch.home.butler).understood(scratch, self.plain))
     }
 
     /// As [`Self::plain`], where they become calls.

@@ -144,6 +144,59 @@ fn said_words_are_quoted_with_their_day_or_nothing_is_found() {
 }
 
 #[test]
+fn words_that_only_a_model_understood_are_what_is_pointed_at() {
+    for between in ["summarise the insurance contract for me", "send an email to Anna"] {
+        for last in ["read it again", "again", "the same for notes/b.md", "delete it"] {
+            let (text, envelope) = after(&["read notes/a.md", between, last], &[], Lang::En);
+            assert!(made(&plan(&text, &envelope)).is_empty(), "{between}, {last}");
+        }
+    }
+}
+
+#[test]
+fn the_butler_answers_to_the_name_of_the_interview_and_calls_the_person_by_his() {
+    let said = |text: &str| {
+        let (text, mut envelope) = after(&[text], &[], Lang::En);
+        envelope.home.butler = "Alfredo".into();
+        envelope.home.person = "Anna".into();
+        match plan(&text, &envelope) {
+            Reply::Say(text) => text,
+            other @ (Reply::Plan(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_)) => {
+                panic!("{text}: {other:?}")
+            }
+        }
+    };
+    for text in ["hello", "Hello Alfredo!", "good morning, Alfredo", "alfredo, hello", "hello Metnos"] {
+        assert!(said(text).starts_with("Hello Anna, I am Alfredo."), "{text}: {}", said(text));
+    }
+    for text in ["who are you?", "Alfredo, who are you?", "who are you, Alfredo"] {
+        assert!(said(text).starts_with("I am Alfredo, the butler"), "{text}");
+    }
+    assert_eq!((said("goodbye Alfredo"), said("who am I")), ("Goodbye, Anna.\n".into(), "You are Anna.\n".into()));
+    assert_eq!(said("thank you Alfredo"), "You are welcome, Anna.\n");
+    // What somebody says of another is no call.
+    let (text, mut envelope) =
+        after(&["read notes/a.md", "tell me what you think about it and about Alfredo"], &[], Lang::En);
+    envelope.home.butler = "Alfredo".into();
+    assert!(made(&plan(&text, &envelope)).is_empty());
+}
+
+#[test]
+fn questions_for_things_are_no_small_talk() {
+    for text in [
+        "what is the wifi",
+        "what is the wifi password",
+        "cosa è la fibra",
+        "who is Anna",
+        "what day did you come",
+        "help Anna",
+    ] {
+        let (text, envelope) = after(&[text], &[], Lang::En);
+        assert!(matches!(plan(&text, &envelope), Reply::NotUnderstood(_)), "{text}: {:?}", plan(&text, &envelope));
+    }
+}
+
+#[test]
 fn nothing_is_taken_from_earlier_answers_or_beyond_the_last_turns() {
     let turns = ["read notes/a.md", "hello", "hello", "hello", "read it again"];
     let (text, envelope) = after(&turns, &[], Lang::En);

@@ -9,6 +9,7 @@ use metnos_proto::envelope::{Candidate, Envelope, Recent};
 use metnos_proto::executor::guests;
 use metnos_proto::ids::{Blake3, SessionId, TurnId};
 use metnos_proto::msg::common::{Lang, RefusalCode, Trust};
+use metnos_rank::forms::Said;
 
 use super::clean_turns::CleanTurns;
 use super::journal::{Answer, refused};
@@ -25,6 +26,8 @@ use crate::tiers::envelope::{MAX_CANDIDATES, MAX_EXCHANGES, MAX_RECENT, Parts, b
 
 use exchange::answered;
 
+/// With fewer words that say something, a request may point back to the one before it.
+const FEW_WORDS: usize = 4;
 /// How many earlier turns may name files for this one.
 const MAX_NAMING: usize = 4;
 
@@ -81,11 +84,12 @@ impl Sources<'_> {
             (owners || guests::is_shown(&one.name))
                 && !hidden.iter().any(|id| id.name == one.name && id.version == one.version)
         };
-        let candidates =
-            self.catalogue.contracts(self.chronicle)?.ranked_of(&words, &context, MAX_CANDIDATES, draw, in_sight);
-        let mnests = self.usage.between(&candidates)?;
         // What the last turns named may be meant by what points back to it.
         let before: Vec<&str> = recent.iter().take(MAX_NAMING).map(|words| words.text.as_str()).collect();
+        let asked = asked(&words, &before);
+        let candidates =
+            self.catalogue.contracts(self.chronicle)?.ranked_of(&asked, &context, MAX_CANDIDATES, draw, in_sight);
+        let mnests = self.usage.between(&candidates)?;
         let named = self.files.named(facts.trust, &words, &before.join("\n"));
         Ok(build(Parts {
             nonce,
@@ -103,6 +107,14 @@ impl Sources<'_> {
             named,
             home: self.files.home_for(facts.trust, now),
         }))
+    }
+}
+
+/// The words that executors are ordered by. Few words may point back ("the second one"): with them goes what was asked before.
+fn asked(words: &str, before: &[&str]) -> String {
+    match before.first() {
+        Some(last) if Said::of(words, FEW_WORDS).len() < FEW_WORDS => format!("{words}\n{last}"),
+        Some(_) | None => words.to_owned(),
     }
 }
 

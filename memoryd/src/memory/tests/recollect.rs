@@ -177,6 +177,32 @@ fn exploration_slot_is_stable_for_a_day_and_varies_by_conversation() {
 }
 
 #[test]
+fn a_guests_turn_names_only_files_that_everybody_reads() {
+    let instance = Instance::new();
+    let put = |path: &str, text: &str| {
+        let path = instance.dir.path().join("workspace").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    put("notes/divorce.md", "# Divorce from Anna");
+    put("shared/recipes.md", "# Recipes");
+    let mut memory = instance.open();
+    let words = "read divorce.md, the note about the divorce, notes/divorce.md and the recipes";
+    let owners = say(&mut memory, 1, PEER, words, "…");
+    let paths = |envelope: &Envelope| envelope.named.iter().map(|one| one.path.clone()).collect::<Vec<_>>();
+    assert_eq!(paths(&owners), ["notes/divorce.md", "notes", "shared/recipes.md"]);
+    let guests = say(&mut memory, 2, GUEST, words, "…");
+    assert_eq!(paths(&guests), ["shared/recipes.md"]);
+    // The same words again, and what points back to them, name nothing more.
+    for (n, words) in [(3, words), (4, "read it again")] {
+        let envelope = say(&mut memory, n, GUEST, words, "…");
+        assert_eq!(paths(&envelope), ["shared/recipes.md"]);
+        let own: Vec<String> = envelope.named.iter().map(|one| one.title.clone()).collect();
+        assert_eq!(own, ["recipes"]);
+    }
+}
+
+#[test]
 fn a_guest_is_shown_the_laws_what_comes_with_metnos_and_nothing_else() {
     let instance = Instance::new();
     for (name, text) in crate::tiers::workspace::FILES.map(|name| (name, format!("canary of {name}"))) {
