@@ -93,6 +93,7 @@ fn made(reply: Reply) -> Result<Calls, &'static str> {
         Reply::Plan(plan) => Ok(plan.calls.into_iter().map(|call| (call.executor, call.arguments)).collect()),
         Reply::Say(_) => Err("an answer without a call"),
         Reply::Later(_) => Err("a request for later"),
+        Reply::Cannot(_) => Err("what nobody here can do"),
         Reply::NotUnderstood(_) => Err("nothing, or more than one call"),
     }
 }

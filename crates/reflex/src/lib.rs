@@ -4,8 +4,8 @@
 //! It never guesses a call that does more than read.
 
 pub mod answer;
-pub mod examples;
 pub mod dialogue;
+pub mod examples;
 pub mod impossible;
 mod instance_questions;
 pub mod matching;

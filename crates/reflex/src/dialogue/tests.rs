@@ -113,6 +113,17 @@ fn dialogues_never_looked_at_are_mostly_right_and_never_wrong() {
     assert!(right * 10 >= (right + missed.len()) * 8, "{right} right, {} missed", missed.len());
 }
 
+const CHOICES: &str = include_str!("../../tests/data/choices.jsonl");
+
+#[test]
+fn a_choice_between_files_is_asked_and_answered() {
+    for half in ["tuned", "held"] {
+        let (right, missed) = measure(CHOICES, half);
+        eprintln!("{half}: {right} right of {}", right + missed.len());
+        assert!(half == "held" && right * 10 >= (right + missed.len()) * 8 || missed.is_empty(), "missed: {missed:#?}");
+    }
+}
+
 #[test]
 fn said_words_are_quoted_with_their_day_or_nothing_is_found() {
     let mut envelope = envelope_of(shipped(), Lang::En);
