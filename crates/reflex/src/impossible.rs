@@ -1,9 +1,7 @@
 //! What is asked of a butler and nobody here does yet: reminders, mail, the weather and their like. The forms of asking for each kind
-//! stand in `impossible.txt`. A kind is only known while no executor has its words in its patterns. Pure.
+//! stand in `impossible.txt`. Whether an executor does such a thing after all is asked elsewhere, by its examples. Pure.
 
 use std::sync::LazyLock;
-
-use metnos_proto::envelope::Candidate;
 
 const TABLE: &str = include_str!("impossible.txt");
 /// The most words that `..` passes over.
@@ -89,7 +87,6 @@ enum Part {
 #[derive(Debug)]
 struct Forms {
     kind: Kind,
-    has: Vec<&'static str>,
     forms: Vec<Vec<Part>>,
 }
 
@@ -99,12 +96,9 @@ static FORMS: LazyLock<Vec<Forms>> = LazyLock::new(|| {
         if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'))
             && let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == name)
         {
-            all.push(Forms { kind, has: Vec::new(), forms: Vec::new() });
+            all.push(Forms { kind, forms: Vec::new() });
         } else if let Some(last) = all.last_mut() {
-            match line.strip_prefix("has ") {
-                Some(words) => last.has.extend(words.split_ascii_whitespace()),
-                None => last.forms.push(line.split_ascii_whitespace().flat_map(parts).collect()),
-            }
+            last.forms.push(line.split_ascii_whitespace().flat_map(parts).collect());
         }
     }
     all
@@ -157,28 +151,6 @@ pub fn kind_of(said: &[&str]) -> Option<Kind> {
         return None;
     }
     FORMS.iter().find(|forms| forms.forms.iter().any(|form| begins(form, said))).map(|forms| forms.kind)
-}
-
-/// The kind of thing that words ask for and none of these executors does.
-#[must_use]
-pub fn asked(said: &[&str], candidates: &[Candidate]) -> Option<Kind> {
-    let kind = kind_of(said)?;
-    let has = FORMS.iter().find(|forms| forms.kind == kind).map(|forms| forms.has.as_slice()).unwrap_or_default();
-    (!candidates.iter().any(|candidate| has_words(candidate, has))).then_some(kind)
-}
-
-/// Whether the patterns of an executor say one of these words.
-fn has_words(candidate: &Candidate, words: &[&str]) -> bool {
-    let lines = candidate.patterns.iter().flat_map(|table| table.say.iter());
-    lines.into_iter().any(|line| {
-        // What stands in braces is an argument, and no word that is said.
-        let outside = line
-            .split('{')
-            .enumerate()
-            .map(|(at, part)| if at == 0 { part } else { part.split_once('}').map_or("", |(_, rest)| rest) });
-        let said = outside.flat_map(|part| part.split(|c: char| !c.is_alphanumeric()));
-        said.into_iter().any(|word| words.iter().any(|known| known.eq_ignore_ascii_case(word)))
-    })
 }
 
 #[cfg(test)]

@@ -48,13 +48,21 @@ pub fn reply(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Reply {
             return reply;
         }
     }
-    if let Some(kind) = impossible::asked(&phrase.plain(), &envelope.candidates) {
+    if let Some(kind) = impossible::kind_of(&phrase.plain()).filter(|kind| !is_possible(*kind, envelope)) {
         return Reply::Cannot(Unable { text: speech::cannot(phrase.lang, kind), is_wish: true });
     }
     if phrase.only_agrees() {
         return Reply::Cannot(Unable { text: speech::nothing_asks(phrase.lang), is_wish: false });
     }
     alone
+}
+
+/// Whether an executor does things of this kind: an example of it asks for one.
+fn is_possible(kind: impossible::Kind, envelope: &Envelope) -> bool {
+    let asks = |say: &str| {
+        Phrase::of(say, envelope.lang).is_some_and(|example| impossible::kind_of(&example.plain()) == Some(kind))
+    };
+    envelope.candidates.iter().any(|one| one.examples.iter().any(|example| asks(example.say())))
 }
 
 /// What is left of words when the butler's name is taken away with which they begin or end: "Alfredo, who are you?".

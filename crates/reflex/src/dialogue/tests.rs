@@ -2,7 +2,9 @@
 //! looked at while the rules were written.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use metnos_proto::envelope::{Envelope, Named, Recalled, Recent};
+use std::sync::LazyLock;
+
+use metnos_proto::envelope::{Candidate, Envelope, Named, Recalled, Recent};
 use metnos_proto::msg::common::Lang;
 use serde_json::{Value, json};
 
@@ -10,6 +12,8 @@ use crate::testing::{envelope as envelope_of, shipped};
 use crate::{Repertoire, Reply, plan};
 
 const DIALOGUES: &str = include_str!("../../tests/data/dialogues.jsonl");
+
+static SHIPPED: LazyLock<Vec<Candidate>> = LazyLock::new(shipped);
 
 fn recent(texts: &[&str]) -> Vec<Recent> {
     let of = |(at, text): (usize, &&str)| serde_json::from_value(json!({ "seq": at, "text": text })).unwrap();
@@ -27,7 +31,7 @@ fn named(files: &[&str]) -> Vec<Named> {
 }
 
 fn after(turns: &[&str], files: &[&str], lang: Lang) -> (String, Envelope) {
-    let mut envelope = envelope_of(shipped(), lang);
+    let mut envelope = envelope_of(SHIPPED.clone(), lang);
     envelope.home.lists = "notes".into();
     let (last, before) = turns.split_last().unwrap();
     envelope.recent = recent(before);
@@ -80,6 +84,7 @@ fn judge(reply: &Reply, want: &Value) -> Result<bool, ()> {
 /// Right and missed of a half, none of which may be wrong.
 fn measure(rows: &str, half: &str) -> (usize, Vec<String>) {
     let (mut right, mut missed, mut wrong) = (0, Vec::new(), Vec::new());
+    let mut repertoire = Repertoire::default();
     for line in rows.lines() {
         let row: Value = serde_json::from_str(line).unwrap();
         if row["half"] != half {
@@ -89,7 +94,7 @@ fn measure(rows: &str, half: &str) -> (usize, Vec<String>) {
             |key: &str| row[key].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect::<Vec<_>>();
         let lang = if row["lang"] == "it" { Lang::It } else { Lang::En };
         let (text, envelope) = after(&texts("turns"), &texts("files"), lang);
-        let reply = Repertoire::default().plan(&text, &envelope);
+        let reply = repertoire.plan(&text, &envelope);
         match judge(&reply, &row["want"]) {
             Ok(true) => right += 1,
             Ok(false) => missed.push(format!("{}: {reply:?}", row["turns"])),
