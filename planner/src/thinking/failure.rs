@@ -84,8 +84,6 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use metnos_proto::executor::Manifest;
-
     use super::*;
 
     #[test]
@@ -93,11 +91,13 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../executors");
         let mut manifests = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
-            let Ok(bytes) = std::fs::read(entry.unwrap().path().join("manifest.toml")) else { continue };
-            let manifest = Manifest::parse(&bytes).unwrap();
-            for class in &manifest.contract.error_classes {
-                let leaf = Leaf { pointer: ERROR_CLASS.to_owned(), digest: json::digest(&Value::from(class.as_str())) };
-                assert_eq!(error_class(&[leaf]), *class, "{}", manifest.executor.name);
+            let path = entry.unwrap().path().join("manifest.toml");
+            let Ok(manifest) = std::fs::read_to_string(&path) else { continue };
+            let list = manifest.split_once("error_classes = [").and_then(|(_, rest)| rest.split_once(']'));
+            let Some((list, _)) = list else { continue };
+            for class in list.split('"').skip(1).step_by(2) {
+                let leaf = Leaf { pointer: ERROR_CLASS.to_owned(), digest: json::digest(&Value::from(class)) };
+                assert_eq!(error_class(&[leaf]), class, "{}", path.display());
                 assert!(!remedy(Outcome::Error, class).is_empty());
             }
             manifests += 1;

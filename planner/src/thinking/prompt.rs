@@ -236,7 +236,10 @@ fn ending(ended: &str) -> &'static str {
 
 /// One exchange of the recent talk.
 fn exchange(recent: &Recent) -> String {
-    let below = |text: &str| spoken(text).trim_end().replace('\n', "\n  ");
+    let below = |text: &str| {
+        let text = spoken(text);
+        text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n  ")
+    };
     let mut lines = vec![format!("- Person: {}", below(&recent.text))];
     let Some(answer) = &recent.answer else { return lines.concat() };
     if !answer.text.is_empty() {

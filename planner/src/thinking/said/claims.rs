@@ -141,13 +141,19 @@ const ITALIAN: Lexicon = Lexicon {
 #[must_use]
 pub fn claims(answer: &str) -> Claims {
     let from = answer.ceil_char_boundary(answer.len().saturating_sub(MAX_TEXT));
-    let mut found = Claims::default();
+    let mut found = Claims { changed: answer.lines().any(is_like_ours), ..Claims::default() };
     for sentence in sentences(&unquoted(&answer[from..])) {
         for lexicon in [&ENGLISH, &ITALIAN] {
             lexicon.look(&sentence, &mut found);
         }
     }
     found
+}
+
+/// Whether a line of an answer looks like the one that Metnos itself puts below it: "Done: 1 file written (line 214)."
+fn is_like_ours(line: &str) -> bool {
+    let line = line.trim().to_lowercase();
+    ["done:", "fatto:"].iter().any(|begin| line.starts_with(begin)) && (line.contains("(line") || line.contains("(rig"))
 }
 
 /// The text without what stands in quotation marks, in code, or behind a mark of quoted lines.
@@ -414,6 +420,7 @@ mod tests {
         assert_eq!(of("L'ho cancellato."), (true, false, false));
         assert_eq!(of("Done!"), (false, false, true));
         assert_eq!(of("Fatto: ecco il riassunto."), (false, false, false));
+        assert_eq!(of("All is well.\nDone: 1 file written (line 214)."), (true, false, false));
         assert_eq!(of("It is noon.\n```\nI have sent the mail.\n```\n> I deleted it"), (false, false, false));
     }
 
