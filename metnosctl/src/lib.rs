@@ -102,7 +102,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Budget(command) => policy::budget::budget(screen, &place()?, &command),
         Command::Memory(command) => memory::memory(screen, &place()?, &command),
         Command::Trace(command) => memory::trace::trace(screen, &place()?, &command),
-        Command::Bench(command) => bench::bench(screen, &command),
+        Command::Bench(command) => bench::bench(screen, place, &command),
         Command::Spend => models::spend::spend(screen, &place()?),
         Command::Backup { folder } => backup::backup(screen, &place()?, folder.as_deref()),
         Command::Restore { folder } => backup::restore(screen, &place()?, &folder),

@@ -1,6 +1,7 @@
 //! How well recall, ranking and the reflex do on a file of cases, measured through the code that answers for real.
-//! `metnosctl bench` calls it and prints what it returns. It needs no instance, touches none, and prints nothing itself.
+//! `metnosctl bench` calls it and prints what it returns. It needs no instance, touches none, and prints nothing itself; [`ask`] is given the households that it asks.
 
+pub mod ask;
 mod ephemeral;
 mod file;
 mod marks;
@@ -42,7 +43,7 @@ pub enum Failure {
         /// What to do.
         remedy: String,
     },
-    /// memoryd did not answer.
+    /// A daemon did not answer.
     #[error(transparent)]
     Memory(#[from] RpcError),
 }

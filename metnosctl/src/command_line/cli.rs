@@ -180,6 +180,10 @@ pub struct Up {
     #[arg(long)]
     pub detach: bool,
 
+    /// Stop when the program that started it ends; used by `bench ask`
+    #[arg(long, hide = true, conflicts_with = "detach")]
+    pub tied: bool,
+
     /// Test builds: another program in the place of a daemon, as ROLE=PATH
     #[cfg(feature = "attack")]
     #[arg(long, value_name = "ROLE=PATH", hide = true)]
@@ -763,6 +767,8 @@ executor is null or absent where nothing is to be called. A call that another ca
         #[arg(long, value_name = "DIR")]
         catalog: Option<PathBuf>,
     },
+    /// Measure what is answered to a file of household questions, each on an instance of its own that is thrown away
+    Ask(BenchAsk),
     /// Measure how often the needed executors are among the first that a planner is shown
     #[command(
         after_help = "Each line of FILE is a request: {\"query\",\"tools\":[{\"name\",\"description\",\"examples\",\
@@ -776,6 +782,45 @@ both id and tools, with a query or without."
         #[arg(long)]
         learn: bool,
     },
+}
+
+/// See [`BenchCommand::Ask`].
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Each line of FILE is a question: {\"say\",\"lang\",\"files\":{path:text},\"want\":[\"text|alternative\"],\
+\"never\":[…],\"effect\":{\"path\",\"holds\"}}. say is a text, or a list of which the last is judged. Without effect every file must stay \
+as it was; \"absent\":true for one that must be gone, \"may\":[path] for what may change. \"cannot\":true where an honest refusal is \
+right, \"card\":true where asking first is. \"kind\" groups the summary, \"held\":true marks what is kept back."
+)]
+pub struct BenchAsk {
+    /// The questions, JSON lines
+    pub file: PathBuf,
+    /// Whether the model is asked that the instance has
+    #[arg(long, value_enum, default_value_t = AskedModel::None)]
+    pub model: AskedModel,
+    /// Which lines are asked
+    #[arg(long, value_enum, default_value_t = AskedPart::All)]
+    pub part: AskedPart,
+}
+
+/// Which model `bench ask` asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum AskedModel {
+    /// None: the reflex alone answers
+    None,
+    /// That of the instance, as its configuration and its keys have it
+    Configured,
+}
+
+/// Which lines `bench ask` asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum AskedPart {
+    /// All of them
+    All,
+    /// Those that are marked as held back
+    Held,
+    /// The others
+    Open,
 }
 
 /// See [`Command::Completions`].

@@ -64,8 +64,21 @@ pub fn up(screen: &mut Screen, instance: &Instance, up: &Up) -> Result<Exit, Ctl
         )?;
     }
     screen.flush()?;
+    if up.tied {
+        tie().map_err(|error| unstartable(&error))?;
+    }
     let error = supervisor.exec();
     Err(unstartable(&error))
+}
+
+/// Has the kernel tell this process, and the supervisor that it becomes, to stop when the program that started it ends.
+fn tie() -> io::Result<()> {
+    let before = rustix::process::getppid();
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?;
+    if rustix::process::getppid() == before {
+        return Ok(());
+    }
+    Err(io::Error::other("the program that started it has ended"))
 }
 
 fn place(instance: &Instance) -> String {

@@ -69,6 +69,15 @@ pub fn rows(reach: &mut Connection) -> Result<Vec<ExecutorRow>, CtlError> {
     Ok(list.rows)
 }
 
+/// The names of those that may be called.
+///
+/// # Errors
+/// As [`rows`].
+pub fn active(reach: &mut Connection) -> Result<Vec<String>, CtlError> {
+    let is_active = |row: &ExecutorRow| State::from(&row.state) == State::Active;
+    Ok(rows(reach)?.into_iter().filter(is_active).map(|row| row.id.name).collect())
+}
+
 /// The ink of a state.
 const fn ink(state: State) -> Ink {
     match state {

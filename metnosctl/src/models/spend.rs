@@ -40,14 +40,25 @@ impl Spending {
     }
 }
 
+/// How many tokens models have read and written in all.
+///
+/// # Errors
+/// When memoryd refuses or cannot be reached.
+pub fn tokens_spent(instance: &Instance) -> Result<u64, CtlError> {
+    Ok(read(instance)?.entries.iter().map(|entry| entry.tokens).sum())
+}
+
+fn read(instance: &Instance) -> Result<Spending, CtlError> {
+    let (bytes, _) = page(&mut Connection::to(instance)?, Query::Ledger)?;
+    Spending::read(&bytes).map_err(|why| CtlError::failed("the ledger", why, "look at `metnosctl doctor`"))
+}
+
 /// `spend`.
 ///
 /// # Errors
 /// When memoryd refuses or cannot be reached.
 pub fn spend(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
-    let (bytes, _) = page(&mut Connection::to(instance)?, Query::Ledger)?;
-    let unreadable = |why: String| CtlError::failed("the ledger", why, "look at `metnosctl doctor`");
-    let spent = Spending::read(&bytes).map_err(unreadable)?;
+    let spent = read(instance)?;
     if screen.json() {
         screen.document(&spent)?;
         return Ok(Exit::Done);

@@ -20,6 +20,7 @@ use metnos_proto::doc::sandbox::ExecutorProfile;
 use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, Proposal, TelosReport};
 use metnos_proto::doc::vault::{SecretGranted, SecretRemoved, SecretRow, SecretVersion, SecretWithdrawn};
+use metnos_quality::ask::AskFound;
 use metnos_quality::{NextFound, RecallFound, ReflexFound, RouteFound};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
@@ -182,6 +183,7 @@ pub const TYPED: &[Typed] = &[
     document::<Measured<NextFound>>("bench next"),
     document::<Measured<ReflexFound>>("bench reflex"),
     document::<Measured<RouteFound>>("bench route"),
+    document::<Measured<AskFound>>("bench ask"),
 ];
 
 /// The schema of an error.

@@ -218,6 +218,14 @@ impl Instance {
         self.as_owner(Command::new(self.bins.path(binary)))
     }
 
+    /// A line for the shell of the owner, who finds `metnosctl` in his `PATH`.
+    #[must_use]
+    pub fn shell(&self, line: &str) -> Command {
+        let mut command = self.as_owner(Command::new("/bin/sh"));
+        command.env("PATH", format!("{}:/usr/bin:/bin", self.bins.path("").display())).args(["-c", line]);
+        command
+    }
+
     fn as_owner(&self, mut command: Command) -> Command {
         use std::os::unix::process::CommandExt;
         command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", self.folder.path()).env("METNOS_HOME", &self.home);

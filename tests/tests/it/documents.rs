@@ -319,6 +319,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("metnosctl models scan", By("tests/tests/it/models.rs", "[\"models\", \"scan\"")),
     ("metnosctl models set interface claude/claude-sonnet-4-5", By("tests/tests/it/models.rs", "[\"models\", \"set\"")),
     ("metnosctl models set fast …", By("tests/tests/it/models.rs", "[\"models\", \"set\"")),
+    ("metnosctl bench ask FILE --model configured", By("tests/tests/it/bench.rs", "\"configured\"")),
     ("metnosctl models test", By("tests/tests/it/models.rs", "[\"models\", \"test\"")),
     ("metnosctl telegram token", By("tests/tests/it/shapes.rs", "[\"telegram\", \"token\"")),
     ("metnosctl telegram status", Typed(0)),

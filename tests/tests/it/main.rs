@@ -18,6 +18,7 @@ mod doors;
 mod drafts;
 mod family;
 mod files;
+mod first_hour;
 mod fitness;
 mod folders;
 mod full;

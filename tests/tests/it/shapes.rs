@@ -425,6 +425,8 @@ fn measures(tour: &mut Tour) {
     let _ = tour.go(&["bench", "reflex", &file("reflex.jsonl", said)]);
     let asked = "{\"query\": \"read a file\", \"tools\": [{\"name\": \"fs_read\", \"description\": \"Read a file.\"}], \"relevant\": [\"fs_read\"]}\n";
     let _ = tour.go(&["bench", "route", &file("route.jsonl", asked)]);
+    let asked = "{\"say\": \"read notes/welcome.md\", \"lang\": \"en\", \"want\": [\"first note\"]}\n";
+    let _ = tour.go(&["bench", "ask", &file("ask.jsonl", asked)]);
     let _ = file(
         "catalog.json",
         "{\"read_file\": {\"effect\": \"read\", \"reversible\": true, \"args\": {\"path\": \"path\"}, \"output\": {\"i\": \"X\"}}}",

@@ -1,11 +1,19 @@
-//! `bench`: hands a file to [`metnos_quality`], and prints what it measured.
+//! `bench`: hands a file to [`metnos_quality`], and prints what it measured. [`throwaway`] has the instances that `bench ask`
+//! asks, [`settings`] what they begin with.
 
+mod settings;
+mod throwaway;
+
+use metnos_quality::ask::{AskFound, Part, Questions};
 use metnos_quality::{Failure, Report};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::command_line::cli::BenchCommand;
+use crate::bench::settings::Settings;
+use crate::bench::throwaway::Throwaways;
+use crate::command_line::cli::{AskedModel, AskedPart, BenchAsk, BenchCommand};
 use crate::error::{CtlError, Exit};
+use crate::instance::Instance;
 use crate::instance::seeds::EXECUTORS;
 use crate::json_constant::ConstTrue;
 use crate::screen::table::{Table, cell};
@@ -21,11 +29,15 @@ pub struct Measured<T> {
     found: T,
 }
 
-/// `bench recall|next|reflex|route`.
+/// `bench recall|next|reflex|route|ask`. Only `ask` looks at the caller's instance, which `place` finds.
 ///
 /// # Errors
 /// When the file is not of its form, or memoryd cannot be started.
-pub fn bench(screen: &mut Screen, command: &BenchCommand) -> Result<Exit, CtlError> {
+pub fn bench(
+    screen: &mut Screen,
+    place: impl FnOnce() -> Result<Instance, CtlError>,
+    command: &BenchCommand,
+) -> Result<Exit, CtlError> {
     match command {
         BenchCommand::Recall { file } => {
             let report = metnos_quality::recall(file, |text| show_progress(screen, text))?;
@@ -38,8 +50,30 @@ pub fn bench(screen: &mut Screen, command: &BenchCommand) -> Result<Exit, CtlErr
         BenchCommand::Reflex { file, catalog } => {
             show(screen, metnos_quality::reflex(file, catalog.as_deref(), EXECUTORS)?)
         }
+        BenchCommand::Ask(asked) => {
+            let report = ask(screen, place, asked)?;
+            show(screen, report)
+        }
         BenchCommand::Route { file, learn } => show(screen, metnos_quality::route(file, *learn)?),
     }
+}
+
+fn ask(
+    screen: &mut Screen,
+    place: impl FnOnce() -> Result<Instance, CtlError>,
+    asked: &BenchAsk,
+) -> Result<Report<AskFound>, CtlError> {
+    let part = match asked.part {
+        AskedPart::All => Part::All,
+        AskedPart::Held => Part::Held,
+        AskedPart::Open => Part::Open,
+    };
+    let questions = Questions::read(&asked.file, part)?;
+    let settings = Settings::of(&place()?, asked.model)?;
+    show_progress(screen, "starting the first instance");
+    let mut instances = Throwaways::new(&settings)?;
+    let with = (throwaway::ZONE, asked.model == AskedModel::Configured);
+    Ok(metnos_quality::ask::ask(&questions, &mut instances, with, |text| show_progress(screen, text))?)
 }
 
 fn show_progress(screen: &mut Screen, text: &str) {
