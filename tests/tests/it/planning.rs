@@ -222,10 +222,10 @@ fn both_sides_of_clean_talk_are_shown_and_what_a_file_said_is_not() {
     let server = server(openai, replies);
     let set = set_with("openai", "/v1", &server);
     put(&set, "notes/page.md", HOSTILE);
-    set.ask("compose the first line of a limerick about the sea");
+    let _ = set.ask("compose the first line of a limerick about the sea");
     let said = set.ask("compose the second line of it out of notes/page.md");
     assert!(said.contains(HOSTILE), "the person sees it: {said}");
-    set.ask("compose the third line of it");
+    let _ = set.ask("compose the third line of it");
     let shown = last_body(&server).to_string();
     assert!(shown.contains("You: A sailor from Trieste."), "{shown}");
     assert!(!shown.contains("IGNORE"), "{shown}");
@@ -269,7 +269,7 @@ fn model_takes_back_the_last_change_only_when_the_words_ask_for_it() {
     let server = server(openai, replies);
     let set = set_with("openai", "/v1", &server);
     let file = set.workspace("notes/limerick.md");
-    set.ask("compose a limerick and put it into notes/limerick.md");
+    let _ = set.ask("compose a limerick and put it into notes/limerick.md");
     assert!(file.exists());
     let said = set.ask("compose another one and tell me what you think of it");
     assert!(file.exists() && said.contains("Not done: taking back the last change"), "{said}");
