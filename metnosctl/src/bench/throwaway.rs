@@ -276,8 +276,12 @@ impl Running {
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
+impl Running {
+    /// Ends them; at once where they do not end in order. Does nothing a second time.
+    fn stop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(None)) {
+            return;
+        }
         let told = Connection::to(&self.instance).and_then(|mut reach| reach.shutdown());
         if told.is_err()
             && let Some(pid) = rustix::process::Pid::from_raw(self.child.id().cast_signed())
@@ -290,7 +294,12 @@ impl Drop for Running {
             let _gone = self.child.kill();
             let _ended = self.child.wait();
         }
-        let _swept = fs::remove_dir_all(self.instance.directory());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
@@ -300,6 +309,14 @@ pub struct Throwaway {
     workspace: PathBuf,
     running: Running,
     stop: Arc<AtomicBool>,
+}
+
+impl Drop for Throwaway {
+    fn drop(&mut self) {
+        self.running.stop();
+        // The folder of all of them is removed at the end, with whatever is left here.
+        let _swept = fs::remove_dir_all(self.running.instance.directory());
+    }
 }
 
 impl Household for Throwaway {

@@ -2,7 +2,7 @@
 //!
 //! A block `console` is the owner's terminal: `$` comes before a command, `›` before what is said. A block `telegram NAME`
 //! is a chat: `›` comes before what that person writes, `› [LABEL]` is a press of that button. A line `…` stands for any
-//! number of lines. A comment that begins with `<!-- varies` has a line for each text that is different each time, with
+//! number of lines, within a line it stands for anything. A comment that begins with `<!-- varies` has a line for each text that is different each time, with
 //! its kind: `K7-DELTA-19: code`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -213,7 +213,7 @@ impl Varying {
                     let known = self.found.get(*text).filter(|_| *kind == Kind::Code);
                     let fits = known.map_or_else(|| kind.fits(found), |known| known == found);
                     let fits = fits && self.pieces(rest, left);
-                    if fits {
+                    if fits && *text != LEFT_OUT {
                         self.found.insert((*text).to_owned(), found.to_owned());
                         self.seen.insert((*text).to_owned());
                     }
@@ -226,7 +226,9 @@ impl Varying {
 
 /// Takes an expected line apart; of two texts that begin at one place the longer counts.
 fn pieces<'a>(line: &'a str, kinds: &'a BTreeMap<String, Kind>) -> Vec<Piece<'a>> {
-    let next = kinds.iter().filter_map(|(text, kind)| Some((line.find(text.as_str())?, text, *kind)));
+    let left_out = line.find(LEFT_OUT).map(|at| (at, LEFT_OUT, Kind::Text));
+    let next =
+        kinds.iter().filter_map(|(text, kind)| Some((line.find(text.as_str())?, text.as_str(), *kind))).chain(left_out);
     match next.min_by_key(|(at, text, _)| (*at, usize::MAX - text.len())) {
         None => vec![Piece::Same(line)],
         Some((at, text, kind)) => {
