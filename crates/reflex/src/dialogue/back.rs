@@ -445,16 +445,16 @@ fn behind(first: Vec<PlannedCall>, plan: Plan, reference: &str) -> Option<Plan> 
         call.needs = call.needs.iter().map(|need| moved(*need)).collect();
         let mut arguments = Map::new();
         for (name, value) in call.arguments.as_object()? {
-            let value = match value {
-                Value::String(text) if text == STAND_IN => {
-                    found = true;
-                    if !call.needs.contains(&source) {
-                        call.needs.push(source);
-                    }
-                    json!({ "$ref": reference })
+            let value = if value.as_str() == Some(STAND_IN) {
+                found = true;
+                if !call.needs.contains(&source) {
+                    call.needs.push(source);
                 }
-                Value::Object(one) if one.contains_key("$ref") => json!({ "$ref": shifted(value, offset)? }),
-                other => other.clone(),
+                json!({ "$ref": reference })
+            } else if value.get("$ref").is_some() {
+                json!({ "$ref": shifted(value, offset)? })
+            } else {
+                value.clone()
             };
             arguments.insert(name.clone(), value);
         }
