@@ -50,7 +50,8 @@ cannot-yet = { $kind ->
     [phone] I cannot make calls or send and read messages yet.
     [news] I cannot look up the news yet.
     [shopping] I cannot buy, order or pay anything yet.
-   *[maps] I cannot look up ways, traffic, timetables or places nearby yet.
+    [maps] I cannot look up ways, traffic, timetables or places nearby yet.
+   *[other] I cannot do that yet ({ $kind }).
 } I did nothing, and noted the wish.
 goodbye = Goodbye{ $person ->
     [none] {""}

@@ -50,7 +50,8 @@ cannot-yet = { $kind ->
     [phone] Non so ancora telefonare, né mandare o leggere messaggi.
     [news] Non so ancora cercare le notizie.
     [shopping] Non so ancora comprare, ordinare o pagare.
-   *[maps] Non so ancora cercare strade, traffico, orari o posti qui vicino.
+    [maps] Non so ancora cercare strade, traffico, orari o posti qui vicino.
+   *[other] Non so ancora farlo ({ $kind }).
 } Non ho fatto niente, e ho annotato il desiderio.
 goodbye = Arrivederci{ $person ->
     [none] {""}
