@@ -24,6 +24,9 @@ NUMBERS = {
     ",": re.compile(r"([+-]?)(\d{1,30}|\d{1,3}(?:\.\d{3}){1,9})(?:,(\d{1,30}))?(?:[eE]([+-]?\d{1,2}))?"),
 }
 SIGNS = re.compile(r"[,.]\d+$")
+# Names of columns that stand for another: the only one of numbers, and whichever.
+NUMERIC = "#"
+ANY = "*"
 
 
 class Refused(Exception):
@@ -130,6 +133,16 @@ def mean(value, count):
     return value // (count * ONE) if value % (count * ONE) == 0 else value / (count * ONE)
 
 
+def stem(word):
+    """What the plain forms of a word share: one and many, in English and Italian."""
+    word = word.strip().casefold()
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    while len(word) > 3 and word[-1] in "aeioyàèéìò":
+        word = word[:-1]
+    return word[:-1] if len(word) > 3 and word.endswith(("ch", "gh")) else word
+
+
 class Table:
     """A text read as a table."""
 
@@ -155,6 +168,7 @@ class Table:
             self.columns = [name or str(at) for at, name in enumerate(names, 1)]
         else:
             self.columns = [str(at) for at in range(1, len(first) + 1)]
+        self.sample = sample[1:] if self.header else sample
         self.read = self.ragged = 0
 
     def number(self, text):
@@ -164,12 +178,29 @@ class Table:
         """The place of a column."""
         if name in self.columns:
             return self.columns.index(name)
+        if name == NUMERIC:
+            return self.numeric()
         wanted = name.strip().casefold()
         for at, column in enumerate(self.columns):
             if column.casefold() == wanted:
                 return at
+        alike = [at for at, column in enumerate(self.columns) if stem(column) == stem(name)]
+        if len(alike) == 1:
+            return alike[0]
         names = ", ".join(self.columns[:20]) + (", …" if len(self.columns) > 20 else "")
         raise Refused("NoColumn", f"there is no column {name}; there are {names}"[:900])
+
+    def numeric(self):
+        """The place of the only column of numbers."""
+        found = []
+        for at in range(len(self.columns)):
+            cells = [row[at] for row in self.sample if at < len(row) and row[at].strip()]
+            if cells and all(self.number(cell) is not None for cell in cells):
+                found.append(at)
+        if len(found) != 1:
+            names = ", ".join(self.columns[at] for at in found[:20]) or "none"
+            raise Refused("NoColumn", f"name the column; the columns of numbers: {names}"[:900])
+        return found[0]
 
     def __iter__(self):
         width = len(self.columns)
@@ -214,8 +245,16 @@ def conditions(table, args):
         known = number(text, "." if not isinstance(value, str) else table.decimal)
         if known is None and isinstance(value, str):
             known = number(text, ".")
-        made.append((table.column(one["column"]), one["op"], text.casefold(), known))
+        at = None if one["column"] == ANY and ANY not in table.columns else table.column(one["column"])
+        made.append((at, one["op"], text.casefold(), known))
     return made
+
+
+def fits(table, row, condition):
+    """Whether a condition holds for a row; one about no column in particular for any of its cells."""
+    at, op, text, known = condition
+    cells = row if at is None else (row[at],)
+    return any(compare(table, op, cell, text, known) for cell in cells)
 
 
 class Tally:
@@ -287,11 +326,17 @@ def order(table, columns, rows, args):
     name = args["order_by"]
     if name in columns:
         at = columns.index(name)
+    elif columns is table.columns:
+        at = table.column(name)
     else:
         folded = [column.casefold() for column in columns]
-        if name.strip().casefold() not in folded:
+        added_up = len(args.get("aggregate", [])) == 1
+        if name == NUMERIC and added_up:
+            at = len(columns) - 1
+        elif name.strip().casefold() in folded:
+            at = folded.index(name.strip().casefold())
+        else:
             raise Refused("NoColumn", f"there is no column {name} to order by; there are {', '.join(columns[:20])}"[:900])
-        at = folded.index(name.strip().casefold())
     full, empty = [], []
     for row in rows:
         cell = row[at]
@@ -304,14 +349,25 @@ def order(table, columns, rows, args):
     return [row for _, row in full] + empty
 
 
+def single(table, rows, args):
+    """What came out, where one value over all rows was asked for."""
+    wanted = args.get("aggregate", [])
+    if len(wanted) != 1 or args.get("group_by") or len(rows) != 1 or rows[0][0] is None:
+        return {}
+    one = wanted[0]
+    of = {"column": table.columns[table.column(one["column"])]} if "column" in one else {}
+    return {"op": one["op"], **of, "value": rows[0][0]}
+
+
 def act(args):
     table = Table(args)
     wanted = conditions(table, args)
-    rows = [row for row in table if all(compare(table, op, row[at], text, known) for at, op, text, known in wanted)]
+    rows = [row for row in table if all(fits(table, row, one) for one in wanted)]
     matched, others = len(rows), 0
     columns = table.columns
     if args.get("group_by") or args.get("aggregate"):
         columns, rows, others = grouped(table, rows, args)
+    told = single(table, rows, args)
     rows = order(table, columns, rows, args)
     if args.get("columns"):
         if args.get("group_by") or args.get("aggregate"):
@@ -335,6 +391,7 @@ def act(args):
         "truncated": len(shown) < len(rows),
         "failed": table.ragged,
         "matched": matched,
+        **told,
         "read": table.read,
         "no_numbers": others,
         "separator": {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}[table.separator],

@@ -364,7 +364,8 @@ def act(args):
             values = [found for value in values for found in follow(value, name)]
         found = [(text, value) for value in values]
     else:
-        reader = Reader(text)
+        # A name alone is looked for at every depth.
+        reader = Reader(f"$..['{text}']" if re.fullmatch(r"\w[\w-]*", text) else text)
         reader.sees("$")
         nodes = Query().run(document, reader.path())
         found = [(pointer_of(place), value) for place, value in nodes[:1000]]

@@ -38,6 +38,10 @@ def ring(_number, _frame):
 def compiled(args):
     """The pattern as `re` reads it. Words are looked for as they stand."""
     pattern = args["pattern"]
+    if args.get("words", False):
+        if args.get("regex", False):
+            raise Refused("BadPattern", "words and regex are two ways to read a pattern; say one of them")
+        return Words(pattern)
     case = args.get("case", "smart")
     if not args.get("regex", False):
         pattern = re.escape(pattern)
@@ -48,6 +52,57 @@ def compiled(args):
         return re.compile(pattern, flags)
     except (re.error, OverflowError, RecursionError, ValueError) as error:
         raise Refused("BadPattern", f"the pattern cannot be read: {str(error) or 'it is too deep'}") from None
+
+
+WORD = re.compile(r"[^\W_]+")
+PLAIN = str.maketrans("àáâäèéêëìíîïòóôöùúûüñç", "aaaaeeeeiiiioooouuuunc")
+# What says nothing of what is looked for, in English and Italian.
+EMPTY = frozenset(
+    "a an the of for to in on at by with and or my our your his her their is are "
+    "il lo la i gli le l un uno una di del dello della dei degli delle dell a al allo alla ai agli alle all da dal dalla "
+    "in nel nella nei nelle nell su sul sulla sui sulle per con e o mio mia miei mie nostro nostra è".split()
+)
+
+
+def stem(word):
+    """What the plain forms of a word share: one and many, in English and Italian, with and without an accent."""
+    word = word.casefold().translate(PLAIN)
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    while len(word) > 3 and word[-1] in "aeioy":
+        word = word[:-1]
+    return word[:-1] if len(word) > 3 and word.endswith(("ch", "gh")) else word
+
+
+class Found:
+    """Where a line begins to fit."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def start(self):
+        return self.at
+
+
+class Words:
+    """Looks for each word of a text by itself: all must stand in the line, in any order and any plain form."""
+
+    def __init__(self, text):
+        words = [found.group() for found in WORD.finditer(text)]
+        self.stems = {stem(word) for word in words if word.casefold() not in EMPTY} or {stem(word) for word in words}
+        if not self.stems:
+            raise Refused("BadPattern", "the pattern holds no word; name at least one")
+
+    def search(self, line):
+        first, left = None, set(self.stems)
+        for found in WORD.finditer(line):
+            one = stem(found.group())
+            if one in self.stems:
+                first = found.start() if first is None else first
+                left.discard(one)
+                if not left:
+                    return Found(first)
+        return None
 
 
 def shown(line, start=0):

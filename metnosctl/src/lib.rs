@@ -47,7 +47,7 @@ use crate::screen::Screen;
 #[must_use]
 pub fn start() -> Exit {
     let cli = Cli::parse();
-    let mut screen = Screen::of_this_process(cli.json);
+    let mut screen = Screen::of_this_process(cli.json).verbose(cli.verbose);
     match perform(cli, &mut screen) {
         Ok(exit) => match screen.flush() {
             Ok(()) => exit,

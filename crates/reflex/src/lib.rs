@@ -406,6 +406,9 @@ impl Reflex<'_> {
             }
             let subject = path.as_ref().map(|(path, _)| path.as_str());
             call.template.tell_of(subject, one.asked.clone());
+            if let Some(path) = subject {
+                self.call_as_spoken(&mut call.template, path, lang);
+            }
             answers.push(place);
             calls.push(call);
         }
@@ -427,8 +430,11 @@ impl Reflex<'_> {
             }
         }
         at_home(&mut arguments, &ability_of.candidate.input, &self.envelope.home.zone, &self.envelope.home.offset);
-        let template = answer::Template::of(&ability_of.candidate, lang);
-        let template = template.called(&arguments, &self.envelope.home.zone);
+        let mut template = answer::Template::of(&ability_of.candidate, lang);
+        template = template.called(&arguments, &self.envelope.home.zone);
+        for value in arguments.values().filter_map(Value::as_str) {
+            self.call_as_spoken(&mut template, value, lang);
+        }
         PlannedCall {
             place,
             executor: ability_of.candidate.name.clone(),
@@ -436,6 +442,14 @@ impl Reflex<'_> {
             literals,
             needs: Vec::new(),
             template,
+        }
+    }
+
+    /// Has a path or a zone called by the words that the request has for it.
+    fn call_as_spoken(&self, template: &mut answer::Template, value: &str, lang: Lang) {
+        let tokens = words::token::tokens(self.text).unwrap_or_default();
+        if let Some(words) = matching::spoken::called(&tokens, &self.envelope.named, value, lang) {
+            template.call_it(value, &words);
         }
     }
 
@@ -571,6 +585,8 @@ pub fn language_of(words: &str, usual: Lang) -> Lang {
     spoken_in(words).unwrap_or(usual)
 }
 
+#[cfg(test)]
+mod answers_tests;
 #[cfg(test)]
 mod household_tests;
 #[cfg(test)]

@@ -57,3 +57,24 @@ pub fn shipped() -> Vec<Candidate> {
         seed!("web_fetch"),
     ]
 }
+
+/// Every executor that comes with a release, also those that only the door calls or that think.
+pub fn every() -> Vec<Candidate> {
+    let mut all = shipped();
+    let others = [
+        seed!("file_get"),
+        seed!("fs_restore"),
+        seed!("inbox_add"),
+        seed!("llm_classify"),
+        seed!("llm_summarise"),
+        seed!("shell_run"),
+    ];
+    all.extend(others.into_iter().filter(|other| !all.iter().any(|one| one.name == other.name)).collect::<Vec<_>>());
+    all
+}
+
+/// A thing of the workspace; a folder ends in a slash.
+pub fn named(path: &str) -> metnos_proto::envelope::Named {
+    let folder = path.ends_with('/');
+    metnos_proto::envelope::Named { folder, ..metnos_proto::envelope::Named::file(path.trim_end_matches('/')) }
+}

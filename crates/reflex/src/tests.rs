@@ -139,7 +139,7 @@ fn recurring_request_is_answered_with_two_setup_commands() {
 #[test]
 fn unknown_request_lists_working_examples_that_share_its_meaning() {
     let Reply::NotUnderstood(said) = plan_of("potresti elencare tutte le parole") else { panic!() };
-    assert!(said.contains("quante parole ci sono in notes/welcome.md"), "{said}");
+    assert!(said.contains("quante parole ci sono in notes/benvenuto.md"), "{said}");
     let Reply::NotUnderstood(said) = plan_of("read the thing") else { panic!() };
     assert!(said.contains("read notes/journal.md"), "{said}");
     for words in ["what is the meaning of life", "qual è il senso della vita", "read the thing", "delete the thing"] {

@@ -53,12 +53,27 @@ pub fn of_tag(tags: &str) -> Option<Lang> {
         .map(|(_, lang)| lang)
 }
 
-/// Why a person was refused, and what to do: as the language has it for that rule, else in the words of the daemon that said it.
+/// Why a person was refused, and what to do, in plain sentences: as the language has it for that rule, else in the words of
+/// the daemon that said it. The rule itself is for programs and not in it.
 #[must_use]
 pub fn refusal(lang: Lang, refusal: &Refusal) -> String {
+    match known(lang, refusal) {
+        Some(known) => plain::sentence(&known),
+        None => [plain::sentence(&refusal.why), plain::sentence(&refusal.remedy)].join(" ").trim().to_owned(),
+    }
+}
+
+/// The same for the inside of a sentence, behind a colon: it ends without a full stop.
+#[must_use]
+pub fn because(lang: Lang, refusal: &Refusal) -> String {
+    known(lang, refusal).unwrap_or_else(|| refusal.to_string()).trim_end_matches('.').to_owned()
+}
+
+/// What the language has for the rule.
+fn known(lang: Lang, refusal: &Refusal) -> Option<String> {
     let rule = refusal.rule.replace('.', "-");
     let known = tell(lang, Key::Refusal, &[("rule", (&rule).into())]);
-    if known == rule { refusal.to_string() } else { known }
+    (known != rule).then_some(known)
 }
 
 /// The texts of a language, as they stand in its file.

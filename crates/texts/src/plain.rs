@@ -25,6 +25,21 @@ pub fn value(value: &Value, lang: Lang) -> String {
     }
 }
 
+/// A text as a sentence: with a capital letter in front, where a word and no name stands there, and a full stop behind.
+#[must_use]
+pub fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let first = text.split(' ').next().unwrap_or_default();
+    let is_word = first.trim_end_matches('.').chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '’' | ',' | ':'));
+    let mut chars = text.chars();
+    let capital = match chars.next() {
+        None => return String::new(),
+        Some(c) if is_word => c.to_uppercase().chain(chars).collect(),
+        Some(_) => text.to_owned(),
+    };
+    if capital.ends_with(['.', '!', '?', '…']) { capital } else { capital + "." }
+}
+
 /// A text on one line, with what is invisible marked, what grants access hidden, and the middle of a long one left out.
 #[must_use]
 pub fn line(text: &str, lang: Lang) -> String {
@@ -135,6 +150,21 @@ mod tests {
             ("", "\"\""),
         ] {
             assert_eq!(en(text), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_has_a_capital_letter_and_a_full_stop_but_names_stay() {
+        for (text, told) in [
+            ("wait a moment", "Wait a moment."),
+            ("èra", "Èra."),
+            ("Done.", "Done."),
+            ("notes/a.md is busy", "notes/a.md is busy."),
+            ("`metnosctl doctor` says more", "`metnosctl doctor` says more."),
+            ("what now?", "What now?"),
+            ("  ", ""),
+        ] {
+            assert_eq!(sentence(text), told);
         }
     }
 

@@ -88,17 +88,46 @@ fn a_language_is_known_by_its_tag_also_as_the_first_of_a_list() {
 fn refusal_is_translated_when_rule_is_known_and_verbatim_otherwise() {
     use metnos_proto::msg::common::{Refusal, RefusalCode};
     let no = |rule| Refusal::new(RefusalCode::Denied, rule, "why").remedy("do");
-    assert_eq!(refusal(Lang::It, &no("panic.owner")), "solo il proprietario può fermare tutto");
-    assert_eq!(refusal(Lang::It, &no("budget.money.house_day")), "il denaro di oggi di tutta la casa è finito");
-    assert_eq!(refusal(Lang::It, &no("odd.rule")), "why (do)");
-    assert_eq!(refusal(Lang::En, &no("panic.owner")), "why (do)");
+    assert_eq!(refusal(Lang::It, &no("panic.owner")), "Solo il proprietario può fermare tutto.");
+    assert_eq!(refusal(Lang::It, &no("budget.money.house_day")), "Il denaro di oggi di tutta la casa è finito.");
+    assert_eq!(refusal(Lang::It, &no("odd.rule")), "Why. Do.");
+    assert_eq!(refusal(Lang::En, &no("odd.rule")), "Why. Do.");
+    assert_eq!(
+        refusal(Lang::En, &Refusal::new(RefusalCode::Denied, "odd.rule", "notes/a.md is odd")),
+        "notes/a.md is odd."
+    );
+    assert_eq!(because(Lang::En, &no("odd.rule")), "why (do)");
+    assert_eq!(because(Lang::It, &no("panic.owner")), "solo il proprietario può fermare tutto");
+}
+
+/// Every rule that a text of ours answers for: said in whole sentences, without the rule itself or a bracket.
+#[test]
+fn every_known_refusal_is_whole_sentences_without_its_rule() {
+    use metnos_proto::msg::common::{Refusal, RefusalCode};
+    for lang in LANGS {
+        let file = source(lang);
+        let from = file.find("\nrefusal = ").unwrap();
+        let rules: Vec<&str> = file[from..]
+            .lines()
+            .skip(2)
+            .map_while(|line| line.trim_start().strip_prefix('[')?.split_once(']').map(|(rule, _)| rule))
+            .collect();
+        assert!(rules.len() > 20, "{lang:?}: {rules:?}");
+        for rule in rules {
+            let dotted = rule.replacen('-', ".", 1);
+            let told = refusal(lang, &Refusal::new(RefusalCode::Denied, &dotted, "why it was"));
+            let capital = told.chars().next().is_some_and(|c| !c.is_lowercase());
+            assert!(capital && told.ends_with('.') && !told.contains(['{', '}', '[']), "{rule}: {told}");
+            assert!(!told.contains(rule) && !told.contains(&dotted) && !told.contains("why it was"), "{rule}: {told}");
+        }
+    }
 }
 
 #[test]
 fn a_number_is_told_as_it_is() {
     let shown = |lang| tell(lang, Key::Truncated, &[("shown", 1000_u64.into()), ("total", 1_234_567_u64.into())]);
-    assert_eq!(shown(Lang::En), "… 1000 of 1234567 shown");
-    assert_eq!(shown(Lang::It), "… 1000 di 1234567 mostrati");
-    assert_eq!(tell(Lang::It, Key::ErrorClass, &[("class", "NotFound".into())]), "non trovato");
-    assert_eq!(tell(Lang::It, Key::ErrorClass, &[("class", "Odd".into())]), "Odd");
+    assert_eq!(shown(Lang::En), "These are the first 1000 of 1234567.");
+    assert_eq!(shown(Lang::It), "Questi sono i primi 1000 di 1234567.");
+    let about = |class: &str| tell(Lang::It, Key::ErrorAbout, &[("class", class.into()), ("what", "a.md".into())]);
+    assert_eq!((about("NotFound").as_str(), about("Odd").as_str()), ("Non trovo a.md.", "a.md (Odd)"));
 }

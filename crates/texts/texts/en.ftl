@@ -82,31 +82,45 @@ error-class = { $class ->
     [Timeout] too slow
    *[other] { $class }
 }
-outcome-crashed = { $executor } crashed.
-outcome-bad-output = { $executor } gave a result that does not fit its contract.
-outcome-cpu = { $executor } used more processor time than granted.
-outcome-memory = { $executor } used more memory than granted.
-outcome-timeout = { $executor } took longer than granted.
-outcome-output = { $executor } gave a larger result than granted.
-outcome-processes = { $executor } started more processes than granted.
-outcome-killed = { $executor } was stopped.
-outcome-interrupted = { $executor } was interrupted; ask again.
-outcome-sandbox = { $executor } was not run, because its sandbox could not be built (`metnosctl doctor` says more).
-outcome-disk = { $executor } tried to write more to the disk than it may, and was stopped. What it had begun was removed.
-outcome-disk-full = { $executor } was stopped because the disk is nearly full. Free some space, then ask again.
-outcome-failed = { $executor } could not finish: the system refused something it needed, such as opening one more file or a very long path.
-unreadable = { $executor } returned something that I cannot read.
-empty = (empty)
+error-about = { $class ->
+    [NotFound] I cannot find { $what }.
+    [PermissionDenied] I may not touch { $what }: it is a link, is kept for taking things back, or lies outside of the workspace.
+    [TooLarge] { $what } is too large for that.
+    [NotAFile] { $what } is not a file.
+    [NotADirectory] { $what } is not a folder.
+    [NotAFolder] { $what } is not a folder.
+    [NotText] { $what } is not a text, so I cannot read it.
+    [BadPath] { $what } is not a name that a file can have.
+    [Exists] { $what } is there already, so I changed nothing.
+    [IsAFolder] { $what } is a folder.
+    [NoSpace] There is no room left on the disk for { $what }. Free some space, then ask again.
+   *[other] { $what } ({ $class })
+}
+error-other = { $message }.
+outcome-crashed = That broke off in the middle, by a fault of mine. Ask again; if it happens again, tell whoever looks after this machine.
+outcome-bad-output = What came back was not in order, so I do not show it. Ask again; if it happens again, tell whoever looks after this machine.
+outcome-memory = That needed more memory than it may have, so it was stopped. Ask for a smaller part.
+outcome-timeout = That took too long, so it was stopped. Ask for a smaller part, or try again later.
+outcome-output = There is more to show than fits into one answer. Ask for a smaller part.
+outcome-processes = That started more programs than it may, so it was stopped.
+outcome-killed = That was stopped before it was done.
+outcome-interrupted = That was interrupted before it was done. Ask again.
+outcome-sandbox = I could not do that safely, so I did not start it. Whoever looks after this machine finds the reason with `metnosctl doctor`.
+outcome-disk = That wanted to write more to the disk than it may, so it was stopped, and what it had begun was removed.
+outcome-disk-full = That was stopped because the disk is nearly full. Free some space, then ask again.
+outcome-failed = That could not be finished: the system refused something it needed, such as opening one more file or a very long path.
+unreadable = I could not read what came back, so I have no answer. Ask again.
+empty = There is nothing there.
 done = Done.
-truncated = … { $shown } of { $total } shown
-truncated-somehow = … not everything is shown
+truncated = These are the first { $shown } of { $total }.
+truncated-somehow = There is more than is shown here.
 yes = yes
 no = no
 
 ## The end of a turn
 
-gone = { $role } is not running, or stopped in the middle, so the turn ended. It is restarted by itself: ask again in a moment, or look at `metnosctl status`.
-late = { $role } did not answer in time, so the turn ended; `metnosctl status` and its log say more.
+gone = A part of me ({ $role }) stopped in the middle, so this ended here. It restarts by itself: ask again in a moment.
+late = A part of me ({ $role }) did not answer in time, so this ended here. Ask again in a moment.
 ended = The turn ended: { $why }.
 too-long = The turn took longer than a turn may, so it ended.
 cancelled = Cancelled.
@@ -118,14 +132,14 @@ not-recorded = The answer could not be recorded, so the turn counts as broken: {
 ## A turn with a model
 
 model-useless = The model's replies could not be used.
-model-repeated = The model asked again for what had been refused: { $why }
+model-repeated = The model asked again for what had been refused: { $why }.
 model-too-much = The model wrote more than is shown, so it was stopped.
 model-cut-off = The model had no tokens left in the middle of its answer.
 model-refused = The model's provider did not let it answer.
 model-too-long = There is more to read than the model can take in.
 model-bound = The model did not come to an end within the bounds of a turn.
-model-unasked = The model could not be asked: { $why }
-model-unfunded = The model may not be asked: { $why }
+model-unasked = The model could not be asked: { $why }.
+model-unfunded = The model may not be asked: { $why }.
 model-used-up = The model may not be asked: nothing is left for this turn.
 models-none = no language model is configured; the reflex answers what it understands, without a model
 models-unheard = mind was not heard yet
@@ -324,10 +338,10 @@ file-over-limit = This file has more than { $most } MiB, and a bot can fetch no 
 file-too-large-to-send = { $path } has { $size } MiB, and at most { $most } MiB are sent here, so it was not sent. Take it from the workspace folder at home, or ask for smaller parts of it.
 file-too-many = Too many files at once: { $name } was left out. Ask again when the others are done.
 file-not-fetched = The file could not be fetched, so nothing was kept. Send it again.
-file-not-kept = The file was not kept: { $why }
+file-not-kept = The file was not kept: { $why }.
 file-which = Which file? Write its path in the workspace behind the command: /file notes/plan.pdf
 file-empty = There is nothing in { $path }, and an empty file cannot be sent.
-file-not-sent = The file was not sent: { $why }
+file-not-sent = The file was not sent: { $why }.
 file-not-taken = The file could not be delivered. Ask for it again.
 chat-too-many = Too many messages at once: this one was not heard. Send it again when the others are answered.
 chat-interrupted = I was interrupted in the middle of this. What had been done stands in the record, and nothing is done a second time: look, and say again what is still to be done.
@@ -376,7 +390,57 @@ undo-act = { $state ->
 
 ## Refusals, by their rule: what is not here is said as the daemon says it
 
-refusal = { $rule }
+refusal = { $rule ->
+    [approval-waiting] this waits for your word: the card says what it is about
+    [approval-denied] this was denied on its card, so I did not do it
+    [guard-path] that place is closed to me, and no setting or approval opens it
+    [guard-climb] that path leads out of the workspace, and nothing opens that for me. Name something within the workspace
+    [guard-passage] the way to that file leads through a place that is closed to me
+    [guard-spelling] that path is written in a way that I do not accept. Write it plainly, such as notes/trip.md
+    [guest-read] guests see only the folder shared and those that the owner opens for them, so for you the rest is not there
+    [law-constitution] that is against the Laws of this house, so I do not do it
+    [law-perimeter] that is outside of what this house allows
+    [level-readonly] you can read here, and whatever changes something is for the owner to allow
+    [grant-never] the owner has said that this is never to be done
+    [panic-stopped] everything is stopped. The owner starts it again at the machine with `metnosctl resume`
+    [program-unlisted] that program is not on the owner's list, so I cannot run it
+    [executor-disabled] the owner has switched that off
+    [executor-archived] that was put away. `metnosctl executor restore` brings it back
+    [executor-quarantined] a part that this needs is in quarantine, so I did not use it. Whoever looks after this machine finds the reason with `metnosctl doctor`
+    [executor-unreadable] a part that this needs cannot be checked right now. Try again in a moment
+    [executor-waiting] I am still starting. Try again in a moment
+    [schema-input] I would have to do this with details that do not fit, so I did not. Say it in other words
+    [arguments-reference] that refers to something that I do not have in this conversation any more. Say what you mean once more
+    [arguments-json] I could not put that together in the right form, so I did nothing. Say it in other words
+    [path-busy] something else is changing the same file right now, so I did nothing. Try again in a moment
+    [quota-rate] that was too much in a short time. Try again in a moment
+    [quota-turn] that was more than I may do for one request. Say what is still to be done
+    [quota-concurrent] too much is being done at once. Try again in a moment
+    [quota-results] there are too many results of open requests. Wait until one of them has ended
+    [quota-turns] too many requests are open at once. Wait until one of them has ended
+    [quota-writes_per_day] that has changed as much today as it may. Try again tomorrow
+    [quota-bytes_per_day] that has written as much today as it may. Try again tomorrow
+    [budget-calls-day] what may be done in a day is used up. Try again tomorrow
+    [budget-writes-day] what may be changed in a day is used up. Try again tomorrow
+    [sandbox-gone] the part of me that does the work is not there. It restarts by itself: try again in a moment
+    [sandbox-named] what you named cannot be opened like that
+    [sandbox-hard_link] that file has a second name elsewhere, so I leave it alone
+    [sandbox-disk_full] the disk is nearly full, so nothing can be written. Free some space, then ask again
+    [folder-link] the way to that file leads through a link or another disk. Name the file itself, where it lies
+    [folder-unlisted] the owner has not put that folder among those that may be shown
+    [profile-paths] that path lies outside of what I can see for this. Copy what you need into the workspace
+    [undo-nothing] there is nothing that can be taken back
+    [undo-missing] what is needed to take this back later cannot be kept, so it was not done without asking
+    [turn-unknown] that request has ended. Ask again
+    [turn-stopped] that needed more questions than one request may put. Say what is still to be done
+    [chronicle-disk_full] the disk is full, so nothing can be written down, and nothing is done. Free some space
+    [policy-disk_full] the disk is full, so nothing is done. Free some space
+    [memory-gone] my memory does not answer, so nothing is done. It restarts by itself: try again in a moment
+    [mind-no_model] no language model is set up for this
+    [mind-unreachable] the server of the language model does not answer. Try again later
+    [workspace-core] that file says who I am: only the owner changes it, with an editor
+   *[other] { $rule }
+}
 
 ## The terminal
 
@@ -470,7 +534,7 @@ birth-next-why = { $step ->
 }
 
 # When something is or was.
-moment = { $weekday ->
+day = { $weekday ->
     [0] Sunday
     [1] Monday
     [2] Tuesday
@@ -493,5 +557,7 @@ moment = { $weekday ->
     [11] November
     [12] December
    *[other] { $month }
-} { $year }, { $time }
+} { $year }
+moment = { $day }, { $time }
+join-last = { $before } and { $last }
 workspace = the workspace

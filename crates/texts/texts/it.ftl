@@ -82,31 +82,45 @@ error-class = { $class ->
     [Timeout] troppo lento
    *[other] { $class }
 }
-outcome-crashed = { $executor } si è interrotto in modo anomalo.
-outcome-bad-output = { $executor } ha dato un risultato non conforme.
-outcome-cpu = { $executor } ha usato troppo tempo di calcolo.
-outcome-memory = { $executor } ha usato troppa memoria.
-outcome-timeout = { $executor } ha impiegato troppo tempo.
-outcome-output = { $executor } ha dato un risultato troppo grande.
-outcome-processes = { $executor } ha avviato troppi processi.
-outcome-killed = { $executor } è stato fermato.
-outcome-interrupted = { $executor } è stato interrotto; chiedi di nuovo.
-outcome-sandbox = { $executor } non è stato eseguito, perché la sua sandbox non si è potuta creare (`metnosctl doctor` dice di più).
-outcome-disk = { $executor } ha cercato di scrivere sul disco più di quanto può ed è stato fermato. Quello che aveva iniziato è stato rimosso.
-outcome-disk-full = { $executor } è stato fermato perché il disco è quasi pieno. Libera un po' di spazio, poi chiedi di nuovo.
-outcome-failed = { $executor } non è riuscito a finire: il sistema gli ha negato qualcosa che gli serviva, per esempio aprire un altro file o un percorso troppo lungo.
-unreadable = { $executor } ha restituito qualcosa che non so leggere.
-empty = (vuoto)
+error-about = { $class ->
+    [NotFound] Non trovo { $what }.
+    [PermissionDenied] Non posso toccare { $what }: è un collegamento, serve per tornare indietro, oppure sta fuori dall'area di lavoro.
+    [TooLarge] { $what }: è troppo grande per questo.
+    [NotAFile] { $what } non è un file.
+    [NotADirectory] { $what } non è una cartella.
+    [NotAFolder] { $what } non è una cartella.
+    [NotText] { $what } non è un testo, quindi non so leggerlo.
+    [BadPath] { $what } non è un nome che un file possa avere.
+    [Exists] { $what } c'è già, quindi non ho cambiato nulla.
+    [IsAFolder] { $what } è una cartella.
+    [NoSpace] Sul disco non c'è più posto per { $what }. Libera un po' di spazio, poi chiedi di nuovo.
+   *[other] { $what } ({ $class })
+}
+error-other = Non è riuscito: { $message }.
+outcome-crashed = Si è interrotto a metà, per un errore mio. Chiedi di nuovo; se succede ancora, dillo a chi cura questa macchina.
+outcome-bad-output = Ciò che è tornato non era in ordine, quindi non lo mostro. Chiedi di nuovo; se succede ancora, dillo a chi cura questa macchina.
+outcome-memory = Serviva più memoria di quella permessa, quindi l'ho fermato. Chiedi una parte più piccola.
+outcome-timeout = Ci voleva troppo tempo, quindi l'ho fermato. Chiedi una parte più piccola, o riprova più tardi.
+outcome-output = C'è da mostrare più di quanto stia in una risposta. Chiedi una parte più piccola.
+outcome-processes = Avviava più programmi di quanti può, quindi l'ho fermato.
+outcome-killed = È stato fermato prima di finire.
+outcome-interrupted = È stato interrotto prima di finire. Chiedi di nuovo.
+outcome-sandbox = Non ho potuto farlo in modo sicuro, quindi non l'ho avviato. Chi cura questa macchina trova il motivo con `metnosctl doctor`.
+outcome-disk = Voleva scrivere sul disco più di quanto può, quindi l'ho fermato e ho tolto ciò che aveva iniziato.
+outcome-disk-full = L'ho fermato perché il disco è quasi pieno. Libera un po' di spazio, poi chiedi di nuovo.
+outcome-failed = Non è riuscito a finire: il sistema ha negato qualcosa che serviva, per esempio aprire un altro file o un percorso troppo lungo.
+unreadable = Non ho potuto leggere ciò che è tornato, quindi non ho una risposta. Chiedi di nuovo.
+empty = Non c'è niente.
 done = Fatto.
-truncated = … { $shown } di { $total } mostrati
-truncated-somehow = … non è mostrato tutto
+truncated = Questi sono i primi { $shown } di { $total }.
+truncated-somehow = C'è più di quanto sia mostrato qui.
 yes = sì
 no = no
 
 ## The end of a turn
 
-gone = { $role } non è in esecuzione, o si è fermato a metà, quindi il turno è finito. Viene riavviato da solo: chiedi di nuovo tra un momento, o guarda `metnosctl status`.
-late = { $role } non ha risposto in tempo, quindi il turno è finito; `metnosctl status` e il log dicono di più.
+gone = Una parte di me ({ $role }) si è fermata a metà, quindi tutto è finito qui. Si riavvia da sola: chiedi di nuovo tra un momento.
+late = Una parte di me ({ $role }) non ha risposto in tempo, quindi tutto è finito qui. Chiedi di nuovo tra un momento.
 ended = Il turno è finito: { $why }.
 too-long = Il turno è durato più di quanto un turno possa durare, quindi è finito.
 cancelled = Annullato.
@@ -118,14 +132,14 @@ not-recorded = La risposta non si è potuta registrare, quindi il turno vale com
 ## A turn with a model
 
 model-useless = Le risposte del modello non erano utilizzabili.
-model-repeated = Il modello ha chiesto di nuovo ciò che era stato rifiutato: { $why }
+model-repeated = Il modello ha chiesto di nuovo ciò che era stato rifiutato: { $why }.
 model-too-much = Il modello ha scritto più di quanto si mostri, quindi è stato fermato.
 model-cut-off = Il modello ha finito i token a metà della risposta.
 model-refused = Il fornitore del modello non lo ha lasciato rispondere.
 model-too-long = C'è da leggere più di quanto il modello possa accogliere.
 model-bound = Il modello non ha concluso entro i limiti di un turno.
-model-unasked = Non è stato possibile interpellare il modello: { $why }
-model-unfunded = Il modello non può essere interpellato: { $why }
+model-unasked = Non è stato possibile interpellare il modello: { $why }.
+model-unfunded = Il modello non può essere interpellato: { $why }.
 model-used-up = Il modello non si può interrogare: per questo turno non resta nulla.
 models-none = nessun modello linguistico è configurato; risponde il riflesso, per ciò che capisce, senza modello
 models-unheard = mind non si è ancora sentito
@@ -345,10 +359,10 @@ file-over-limit = Questo file supera i { $most } MiB, e da Telegram un bot non p
 file-too-large-to-send = { $path } è di { $size } MiB, e da qui se ne mandano al massimo { $most } MiB, quindi non è stato mandato. Prendilo dalla cartella dello spazio di lavoro a casa, oppure chiedine parti più piccole.
 file-too-many = Troppi file insieme: { $name } è rimasto fuori. Riprova quando gli altri hanno finito.
 file-not-fetched = Il file non si è potuto prendere, quindi non è stato conservato nulla. Mandalo di nuovo.
-file-not-kept = Il file non è stato conservato: { $why }
+file-not-kept = Il file non è stato conservato: { $why }.
 file-which = Quale file? Scrivi il suo percorso nello spazio di lavoro dopo il comando: /file notes/piano.pdf
 file-empty = In { $path } non c'è nulla, e un file vuoto non si può mandare.
-file-not-sent = Il file non è stato mandato: { $why }
+file-not-sent = Il file non è stato mandato: { $why }.
 file-not-taken = Il file non si è potuto consegnare. Chiedilo di nuovo.
 chat-too-many = Troppi messaggi insieme: questo non è stato ascoltato. Rimandalo quando gli altri hanno risposta.
 chat-interrupted = Sono stato interrotto a metà. Ciò che era già fatto sta nel registro, e nulla si fa una seconda volta: guarda, e ripeti ciò che resta da fare.
@@ -702,7 +716,7 @@ birth-next-why = { $step ->
 }
 
 # When something is or was.
-moment = { $weekday ->
+day = { $weekday ->
     [0] domenica
     [1] lunedì
     [2] martedì
@@ -725,5 +739,7 @@ moment = { $weekday ->
     [11] novembre
     [12] dicembre
    *[other] { $month }
-} { $year }, { $time }
+} { $year }
+moment = { $day }, { $time }
+join-last = { $before } e { $last }
 workspace = l'area di lavoro

@@ -10,6 +10,12 @@ def cases():
             "expect": {"ok": True, "values": {"/zone": "UTC", "/offset": "+00:00", "/summer_time": False}},
         },
         {
+            "name": "what is told changes nothing of the result",
+            "files": {},
+            "args": {"tell": "week"},
+            "expect": {"ok": True, "values": {"/zone": "UTC", "/offset": "+00:00"}},
+        },
+        {
             "name": "a city is enough, whatever its case",
             "files": {},
             "args": {"zone": "tokyo"},

@@ -32,5 +32,14 @@ def cases():
         case("rows of another length are filled up, cut and counted", "a,b\n1\n1,2,3\n", good(rows=[["1", ""], ["1", "2"]], failed=2)),
         case("a limit hides rows and says so", SPENT, good(total=4, returned=2, truncated=True), limit=2),
         case("a column that is not there is named", SPENT, bad("NoColumn"), columns=["none"]),
+        case("a column is found in any case, and by one or many", SPENT, good(op="sum", column="amount", value=23.3), aggregate=[{"op": "sum", "column": "Amounts"}]),
+        case("the only column of numbers needs no name", SPENT, good(rows__0__2="20", returned=1), order_by="#", descending=True, limit=1),
+        case("a column of texts is none of numbers", "a,b\nx,1\n", good(value=1), aggregate=[{"op": "sum", "column": "#"}]),
+        case("where two columns are of numbers one must be named", "a,b\n1,2\n", bad("NoColumn"), aggregate=[{"op": "sum", "column": "#"}], header="yes"),
+        case(
+            "what is added up over all rows is told as one value", SPENT, good(op="max", column="amount", value=3.1, matched=3),
+            where=[{"column": "*", "op": "contains", "value": "bar"}], aggregate=[{"op": "max", "column": "#"}],
+        ),
+        case("what has no numbers is told without a value", SPENT, good(rows=[[None]], matched=0), where=[{"column": "shop", "op": "=", "value": "x"}], aggregate=[{"op": "max", "column": "#"}]),
         case("a text of nothing has no row", "\n\n", bad("BadCsv")),
     ]

@@ -56,6 +56,30 @@ def cases():
             "expect": {"ok": True, "values": {"/total": 1}},
         },
         {
+            "name": "words are found each by itself, in any order and any plain form",
+            "files": {"n.md": {"text": "The dentists, on Monday\nmonday only\nLe fatture della città\n"}},
+            "args": {"pattern": "the monday dentist", "words": True},
+            "expect": {"ok": True, "values": {"/total": 1, "/matches/0/line": 1, "/matches/0/column": 5}},
+        },
+        {
+            "name": "words are found in Italian, with and without an accent",
+            "files": {"n.md": {"text": "The dentists, on Monday\nLe fatture della città\nla fattoria\n"}},
+            "args": {"pattern": "la fattura della citta", "words": True},
+            "expect": {"ok": True, "values": {"/total": 1, "/matches/0/line": 2}},
+        },
+        {
+            "name": "words and a regular expression at once are a bad pattern",
+            "files": {},
+            "args": {"pattern": "a", "words": True, "regex": True},
+            "expect": {"ok": False, "class": "BadPattern"},
+        },
+        {
+            "name": "a pattern without a word is a bad one where words are looked for",
+            "files": {},
+            "args": {"pattern": "...", "words": True},
+            "expect": {"ok": False, "class": "BadPattern"},
+        },
+        {
             "name": "a regular expression that is none is a bad pattern",
             "files": {},
             "args": {"pattern": "(", "regex": True},

@@ -271,6 +271,6 @@ pub(crate) mod phrases {
 
     /// The answer could not be journalled.
     pub fn not_recorded(lang: Lang, no: &Refusal) -> String {
-        tell(lang, Key::NotRecorded, &[("why", (&metnos_texts::refusal(lang, no)).into())])
+        tell(lang, Key::NotRecorded, &[("why", (&metnos_texts::because(lang, no)).into())])
     }
 }

@@ -96,12 +96,12 @@ impl Bot {
             };
             tried += 1;
             if tried >= SAY_TRIES || !may_pass(&refusal) {
-                return Err(not_sent(&metnos_texts::refusal(lang, &refusal)));
+                return Err(not_sent(&metnos_texts::because(lang, &refusal)));
             }
             tokio::time::sleep(backoff::pause(tried, None, self.api.chance())).await;
         };
         let ran = match run.acted {
-            Acted::Denied(refusal) => return Err(not_sent(&metnos_texts::refusal(lang, &refusal))),
+            Acted::Denied(refusal) => return Err(not_sent(&metnos_texts::because(lang, &refusal))),
             Acted::Ran(ran) => ran,
         };
         let told = FileResult::read(&result);
@@ -146,7 +146,7 @@ impl Bot {
             };
             tried += 1;
             if tried >= SAY_TRIES || !may_pass(&refusal) {
-                return tell(lang, Key::FileNotKept, &[("why", (&metnos_texts::refusal(lang, &refusal)).into())]);
+                return tell(lang, Key::FileNotKept, &[("why", (&metnos_texts::because(lang, &refusal)).into())]);
             }
             tokio::time::sleep(backoff::pause(tried, None, self.api.chance())).await;
         }
@@ -209,7 +209,7 @@ fn mib(bytes: u64, lang: Lang) -> String {
 fn became(acted: &Acted, result: &Sealed, lang: Lang) -> String {
     let not_kept = |why: &str| tell(lang, Key::FileNotKept, &[("why", why.into())]);
     match acted {
-        Acted::Denied(refusal) => not_kept(&metnos_texts::refusal(lang, refusal)),
+        Acted::Denied(refusal) => not_kept(&metnos_texts::because(lang, refusal)),
         Acted::Ran(ran) => {
             let told = FileResult::read(result);
             let path = told.path.as_deref().unwrap_or_default();

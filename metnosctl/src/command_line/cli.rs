@@ -36,6 +36,10 @@ pub struct Cli {
     #[arg(long, global = true)]
     pub json: bool,
 
+    /// Name the rule or the class of what went wrong as well
+    #[arg(long, global = true)]
+    pub verbose: bool,
+
     /// What to do.
     #[command(subcommand)]
     pub command: Command,

@@ -68,6 +68,8 @@ pub struct Screen {
     colour: bool,
     progress: bool,
     flow: escape::Flow,
+    /// Whether rules and classes are named as well.
+    verbose: bool,
     /// How many columns standard output has, where a person reads it.
     width: Option<usize>,
     /// In which language the person who sits there is spoken to.
@@ -116,6 +118,7 @@ impl Screen {
             colour,
             progress: false,
             flow: escape::Flow::default(),
+            verbose: false,
             width: None,
             lang: Lang::En,
         }
@@ -136,6 +139,12 @@ impl Screen {
     /// From now on the person who sits there is spoken to in this language.
     pub const fn speak(&mut self, lang: Lang) {
         self.lang = lang;
+    }
+
+    /// From now on the rule or the class of what went wrong is named as well.
+    #[must_use]
+    pub fn verbose(self, verbose: bool) -> Self {
+        Self { verbose, ..self }
     }
 
     /// Whether a program reads, and JSON is wanted.
@@ -291,9 +300,7 @@ impl Screen {
         }
         if self.lang == Lang::It {
             let told = match error {
-                CtlError::Refused(refusal) => {
-                    Some(metnos_texts::refusal(self.lang, refusal)).filter(|told| *told != refusal.to_string())
-                }
+                CtlError::Refused(refusal) => Some(metnos_texts::refusal(self.lang, refusal)),
                 CtlError::NotRunning(place) => {
                     let place = place.display().to_string();
                     Some(tell(self.lang, Key::TermNotRunning, &[("place", (&place).into())]))
@@ -312,12 +319,12 @@ impl Screen {
         self.complaint(&error.to_string(), error.rule(), &error.remedy())
     }
 
-    /// What, under which rule, and what to do, on standard error.
+    /// What, and what to do, on standard error; under which rule only where that is wanted.
     ///
     /// # Errors
     /// When the output is gone.
     pub fn complaint(&mut self, why: &str, rule: &str, remedy: &str) -> Result<(), CtlError> {
-        let rule = if rule.is_empty() { String::new() } else { format!(" [{rule}]") };
+        let rule = if rule.is_empty() || !self.verbose { String::new() } else { format!(" [{rule}]") };
         self.aside(Ink::Bad, &format!("{why}{rule}"))?;
         if !remedy.is_empty() {
             self.aside(Ink::Plain, &format!("  → {remedy}"))?;
@@ -455,6 +462,13 @@ mod tests {
     fn error_text_from_others_is_escaped_on_the_terminal() {
         let (mut shown, _, err) = screen(false, [true, true], false);
         shown.complaint(NASTY, "rule", NASTY).unwrap();
-        assert_eq!(err.text(), "a\\x1b[2Jb [rule]\n  → a\\x1b[2Jb\n");
+        assert_eq!(err.text(), "a\\x1b[2Jb\n  → a\\x1b[2Jb\n");
+    }
+
+    #[test]
+    fn rule_is_named_only_when_it_is_wanted() {
+        let (shown, _, err) = screen(false, [true, true], false);
+        shown.verbose(true).complaint("no", "guard.path", "").unwrap();
+        assert_eq!(err.text(), "no [guard.path]\n");
     }
 }

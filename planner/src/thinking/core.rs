@@ -472,9 +472,7 @@ impl ModelLoop {
                     let used = one.seen || left.handle == HandleId::NONE || self.calls.is_passed_on(one.place);
                     (left.line, Became::Done { used })
                 }
-                State::Ran(left) => {
-                    (left.line, Became::Failed(said::why_not(left.outcome, &left.class, &one.executor, lang)))
-                }
+                State::Ran(left) => (left.line, Became::Failed(said::why_not(left.outcome, &left.class, lang))),
                 State::Denied(why) => {
                     let why = self.calls.refusal(one).map_or_else(|| why.clone(), |no| reason(no, lang));
                     (0, Became::Refused(data::line(&why, MAX_WHY)))

@@ -31,7 +31,7 @@ pub enum EndReason {
 /// The sentence for it.
 #[must_use]
 pub fn why(why: &EndReason, lang: Lang) -> String {
-    let because = |key, no: &Refusal| tell(lang, key, &[("why", (&metnos_texts::refusal(lang, no)).into())]);
+    let because = |key, no: &Refusal| tell(lang, key, &[("why", (&metnos_texts::because(lang, no)).into())]);
     match why {
         EndReason::Useless => say(lang, Key::ModelUseless),
         EndReason::Repeated(why) => because(Key::ModelRepeated, why),

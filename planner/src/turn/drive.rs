@@ -188,7 +188,7 @@ impl Turn {
     /// else with the model, when there is one.
     async fn drive(&self, (words, data): (&str, &str), envelope: Option<Envelope>, pieces: DeltaQueue) -> Ended {
         let Some(envelope) = envelope else {
-            return Ended::broken(speech::unreadable("memoryd", self.lang));
+            return Ended::broken(speech::unreadable(self.lang));
         };
         let reply = self.planner.repertoire.borrow_mut().plan(words, &envelope);
         let model = self.planner.model.borrow().clone();
@@ -369,14 +369,12 @@ impl Turn {
 
     async fn tell_result(&self, call: &PlannedCall, state: &State) -> Result<Rendered, RpcError> {
         match state {
-            State::Ran { handle, outcome } => match speech::outcome(&call.executor, *outcome, self.lang) {
+            State::Ran { handle, outcome } => match speech::outcome(*outcome, self.lang) {
                 Some(why) => Ok(Rendered::Trouble(why)),
                 None => Ok(call.template.tell(&self.release(*handle).await?)),
             },
             State::Denied(refusal) => Ok(Rendered::Trouble(metnos_texts::refusal(self.lang, refusal))),
-            State::Waiting | State::Running | State::Skipped => {
-                Ok(Rendered::Trouble(speech::unreadable(&call.executor, self.lang)))
-            }
+            State::Waiting | State::Running | State::Skipped => Ok(Rendered::Trouble(speech::unreadable(self.lang))),
         }
     }
 

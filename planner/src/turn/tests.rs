@@ -91,7 +91,7 @@ fn error_is_reported_and_dependent_calls_do_not_run() {
         let mut stage = Stage::new(&[("fs_read", Fate::Error("notes/x.md does not exist")), ("text_stats", stats())]);
         let (text, _, done) = stage.ask("how many words are in notes/x.md").await;
         assert!(text.is_empty());
-        assert_eq!((done.end, done.why.as_str()), (TurnEnd::Unsuccessful, "not found: notes/x.md does not exist"));
+        assert_eq!((done.end, done.why.as_str()), (TurnEnd::Unsuccessful, "notes/x.md does not exist."));
         assert_eq!(stage.script.asked("act").len(), 1);
     });
 }
@@ -101,7 +101,13 @@ fn run_without_result_is_reported_without_release() {
     run(async {
         let mut stage = Stage::new(&[("fs_read", Fate::Ends(Outcome::Timeout))]);
         let (_, _, done) = stage.ask("read notes/x.md").await;
-        assert_eq!((done.end, done.why.as_str()), (TurnEnd::Unsuccessful, "fs_read took longer than granted."));
+        assert_eq!(
+            (done.end, done.why.as_str()),
+            (
+                TurnEnd::Unsuccessful,
+                "That took too long, so it was stopped. Ask for a smaller part, or try again later."
+            )
+        );
         assert!(stage.script.asked("release").is_empty());
     });
 }

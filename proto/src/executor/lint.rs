@@ -95,8 +95,12 @@ fn slots(parts: &[Part]) -> Vec<(String, Option<SlotKind>)> {
 
 /// Why a slot of this kind cannot fill an argument of this schema, if it cannot.
 fn unfit(part: &Value, kind: Option<SlotKind>) -> Option<&'static str> {
-    let is_number = is_type(part, "integer") || is_type(part, "number");
-    let is_text = is_type(part, "string") || part.get("enum").is_some_and(Value::is_array);
+    let one_of = |name: &str| {
+        let listed = part.get("type").and_then(Value::as_array);
+        is_type(part, name) || listed.is_some_and(|all| all.iter().any(|one| one.as_str() == Some(name)))
+    };
+    let is_number = one_of("integer") || one_of("number");
+    let is_text = one_of("string") || part.get("enum").is_some_and(Value::is_array);
     match kind {
         None if is_number || is_text => None,
         None => Some("which is neither a text nor a number: no slot fills it without a kind"),

@@ -272,6 +272,24 @@ pub fn begins_with_word(parts: &[Part]) -> bool {
     }
 }
 
+/// Whether arguments leave room for a value at a pointer: what stands on the way to it holds others, and nothing stands there.
+fn has_room(args: &Map<String, Value>, pointer: &str) -> bool {
+    let mut steps = pointer.split('/').skip(1);
+    let mut here = steps.next().and_then(|name| args.get(name));
+    for step in steps {
+        here = match here {
+            None => return true,
+            Some(Value::Object(map)) => map.get(step),
+            Some(Value::Array(items)) => match step.parse::<usize>() {
+                Ok(at) if at <= items.len() => items.get(at),
+                Ok(_) | Err(_) => return false,
+            },
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => return false,
+        };
+    }
+    here.is_none()
+}
+
 /// # Errors
 /// The first table or line that is not as it must be.
 pub(super) fn validate(tables: &[PatternTable], class: Class) -> Result<(), ManifestError> {
@@ -289,7 +307,7 @@ pub(super) fn validate(tables: &[PatternTable], class: Class) -> Result<(), Mani
                 let expected = "a line that begins with a word: its executor does more than read";
                 return Err(ManifestError::field(&field, line, expected));
             }
-            let twice = |pointer: &&str| table.args.keys().any(|key| pointer[1..].split('/').next() == Some(key));
+            let twice = |pointer: &&str| !has_room(&table.args, pointer);
             let filled = pointers(&parts).unwrap_or_default();
             if let Some(pointer) = filled.iter().find(|pointer| twice(pointer)) {
                 let expected = format!("either a slot or a value for the argument `{pointer}`, not both");
@@ -302,4 +320,31 @@ pub(super) fn validate(tables: &[PatternTable], class: Class) -> Result<(), Mani
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_slot_goes_into_arguments_that_have_room_for_it() {
+        let args = json!({"limit": 5, "aggregate": [{"op": "sum"}], "where": [{"column": "*"}]});
+        let args = args.as_object().unwrap();
+        for fits in ["/text", "/aggregate/0/column", "/aggregate/1/op", "/where/0/value", "/other/0/x"] {
+            assert!(has_room(args, fits), "{fits}");
+        }
+        for full in [
+            "/limit",
+            "/limit/0",
+            "/aggregate",
+            "/aggregate/0/op",
+            "/aggregate/2/op",
+            "/aggregate/x",
+            "/where/0/column/x",
+        ] {
+            assert!(!has_room(args, full), "{full}");
+        }
+    }
 }

@@ -18,7 +18,7 @@ fn a_list_is_added_to_by_its_name_read_and_taken_back_in_words() {
     let before = text(&set, "notes/shopping.md");
     assert!(before.contains("- pane"), "{before}");
     let told = set.ask("add eggs, milk and the bread to the shopping list");
-    assert!(told.contains("Added to notes/shopping.md: eggs, milk, bread."), "{told}");
+    assert!(told.contains("Added eggs, milk and bread to the shopping list."), "{told}");
     assert_eq!(text(&set, "notes/shopping.md"), format!("{before}- eggs\n- milk\n- bread\n"));
     let told = set.ask("aggiungi le uova alla lista della spesa");
     assert!(told.contains("Aggiunto a notes/shopping.md: uova."), "{told}");

@@ -78,10 +78,10 @@ fn a_conversation_is_edited_remembered_in_private_and_left_by_ctrl_d() {
     // Several lines of one message: after a backslash, and as they are pasted.
     terminal.says("note: two\\");
     terminal.says("lines");
-    terminal.until("Noted in notes/notes.md.");
+    terminal.until("Noted. Say");
     terminal.until("› ");
     terminal.says("\x1b[200~note: pasted\nat once\x1b[201~");
-    terminal.until("Noted in notes/notes.md.");
+    terminal.until("Noted. Say");
     terminal.until("› ");
     // What is typed ahead waits. A word of the terminal's own that there is not is said to nobody.
     terminal.types(" read notes/welcome.md\r/hlep\r");
@@ -94,7 +94,7 @@ fn a_conversation_is_edited_remembered_in_private_and_left_by_ctrl_d() {
     terminal.until("› ");
     // The one before comes back with the key up.
     terminal.says("\x1b[A");
-    terminal.until("Noted in notes/notes.md.");
+    terminal.until("Noted. Say");
     terminal.until("› ");
     terminal.types(CTRL_D);
     let (code, shown) = terminal.over();

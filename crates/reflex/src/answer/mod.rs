@@ -6,6 +6,8 @@ pub(crate) mod sentence;
 pub mod speech;
 pub mod table;
 
+use std::collections::BTreeMap;
+
 use metnos_calendar::{Zone, instant};
 use metnos_proto::envelope::Candidate;
 use metnos_proto::executor::answer::Answer;
@@ -13,7 +15,7 @@ use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::Lang;
 use serde_json::{Map, Value};
 
-use crate::matching::contract::text_outputs;
+use crate::matching::contract::{defaults, labels, text_outputs};
 use crate::words::lexicon::{self, Mark};
 use crate::words::when;
 
@@ -23,29 +25,56 @@ pub const MAX_ANSWER: usize = metnos_proto::payload::MAX_PAYLOAD;
 pub const MAX_LINES: usize = 10_000;
 /// The most bytes of an error message that are passed on.
 pub const MAX_MESSAGE: usize = 2_000;
+/// The most things of one call that are called by a name of the person's own.
+pub const MAX_SPOKEN: usize = 16;
 
-/// Errors that say everything once it is said of which path.
-const ABOUT_ONE: [&str; 8] =
-    ["NotFound", "PermissionDenied", "TooLarge", "NotAFile", "NotADirectory", "NotAFolder", "NotText", "BadPath"];
+/// Errors of which a sentence says everything once it is known what they are about.
+const ABOUT_ONE: [&str; 11] = [
+    "NotFound",
+    "PermissionDenied",
+    "TooLarge",
+    "NotAFile",
+    "NotADirectory",
+    "NotAFolder",
+    "NotText",
+    "BadPath",
+    "Exists",
+    "IsAFolder",
+    "NoSpace",
+];
+/// What a sentence calls what the call was about: also a file whose text was handed on.
+pub const SUBJECT: &str = "subject";
+/// Numbers of a result that say that something of it is missing.
+const MISSING: [&str; 5] = ["failed", "omitted", "covered", "no_numbers", "exit_code"];
 
 /// How the result of one executor is rendered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
-    /// The executor's name, for what it could not do.
-    executor: String,
     /// What the call was about: the path in the words.
     subject: Option<String>,
-    /// Names of the texts in the result, in order.
-    texts: Vec<String>,
+    /// What the person called things, by their path.
+    spoken: BTreeMap<String, String>,
     /// What was asked for, to be stated first.
     asked: Vec<Mark>,
-    /// The executor's own sentences.
-    answer: Answer,
     /// What it was called with.
     arguments: Map<String, Value>,
     /// Where the clock of the instance stands.
     zone: Zone,
     lang: Lang,
+    contract: Contract,
+}
+
+/// What the contract says of results.
+#[derive(Debug, Clone, PartialEq)]
+struct Contract {
+    /// Names of the texts in the result, in order.
+    texts: Vec<String>,
+    /// What its values are called, by name.
+    labels: BTreeMap<String, String>,
+    /// What arguments are where they are not given.
+    defaults: Map<String, Value>,
+    /// The executor's own sentences.
+    answer: Answer,
 }
 
 /// A result in words.
@@ -62,24 +91,43 @@ impl Template {
     #[must_use]
     pub fn of(candidate: &Candidate, lang: Lang) -> Self {
         let texts = text_outputs(&candidate.output);
-        Self {
-            executor: candidate.name.clone(),
-            subject: None,
+        let contract = Contract {
             texts: texts.into_iter().map(|text| text.name).collect(),
-            asked: Vec::new(),
+            labels: labels(&candidate.output),
+            defaults: defaults(&candidate.input),
             answer: candidate.answer.clone(),
+        };
+        Self {
+            subject: None,
+            spoken: BTreeMap::new(),
+            asked: Vec::new(),
             arguments: Map::new(),
             zone: Zone::default(),
             lang,
+            contract,
         }
     }
 
-    /// The same for a call with these arguments, in an instance whose clock stands in this zone.
+    /// The same for a call with these arguments, in an instance whose clock stands in this zone. An argument that only says
+    /// that zone was not asked for.
     #[must_use]
     pub fn called(mut self, arguments: &Map<String, Value>, zone: &str) -> Self {
-        self.arguments = arguments.clone();
+        let says_zone = |value: &Value| !zone.is_empty() && value.as_str() == Some(zone);
+        self.arguments = arguments
+            .iter()
+            .filter(|(_, value)| !says_zone(value))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         self.zone = Zone::read(zone).unwrap_or_default();
         self
+    }
+
+    /// Has what lies at `path` called by the words that the person used for it, with their article: "the shopping list".
+    pub fn call_it(&mut self, path: &str, words: &str) {
+        let is_line = !words.trim().is_empty() && !words.contains(char::is_control);
+        if is_line && path != words && self.spoken.len() < MAX_SPOKEN {
+            self.spoken.insert(path.to_owned(), words.trim().to_owned());
+        }
     }
 
     /// Tells it as the answer to a request: `subject` is the path it was about, `asked` what was asked
@@ -99,7 +147,7 @@ impl Template {
     /// Whether a success is rendered as text that nothing may be put around.
     #[must_use]
     pub const fn is_text(&self) -> bool {
-        !self.texts.is_empty()
+        !self.contract.texts.is_empty()
     }
 
     /// What the call was about.
@@ -112,72 +160,112 @@ impl Template {
     #[must_use]
     pub fn tell(&self, result: &[u8]) -> Rendered {
         let Ok(object) = json::parse_object(result, Limits::result(MAX_ANSWER)) else {
-            return Rendered::Trouble(speech::unreadable(&self.executor, self.lang));
+            return Rendered::Trouble(speech::unreadable(self.lang));
         };
         match object.get("ok") {
             Some(Value::Bool(true)) => Rendered::Answer(self.success(&object)),
             Some(Value::Bool(false)) => Rendered::Trouble(self.error(&object)),
-            _ => Rendered::Trouble(speech::unreadable(&self.executor, self.lang)),
+            _ => Rendered::Trouble(speech::unreadable(self.lang)),
         }
     }
 
     fn error(&self, object: &Map<String, Value>) -> String {
-        let field = |key| object.get("error").and_then(|error| error.get(key)).and_then(Value::as_str);
+        let error = object.get("error").and_then(Value::as_object);
+        let field = |key| error.and_then(|error| error.get(key)).and_then(Value::as_str);
         let (Some(class), Some(message)) = (field("class"), field("message")) else {
-            return speech::unreadable(&self.executor, self.lang);
+            return speech::unreadable(self.lang);
         };
+        if let Some(own) = error.and_then(|error| self.sentence(None, error, self.wording().refused(class))) {
+            return own;
+        }
         let message: String = shorten(message, MAX_MESSAGE).chars().filter(|c| !c.is_control()).collect();
-        let class = shorten(class, 64);
-        let told = speech::error_class(class, self.lang);
         // Executors speak English: where the class says it all, nothing of it is mixed into another language.
-        let about = self.subject.as_deref().filter(|subject| {
-            self.lang != Lang::En && told != class && ABOUT_ONE.contains(&class) && message.contains(subject)
-        });
-        format!("{told}: {}", about.map_or(message.clone(), visible))
+        let path = self.subject.as_deref().or_else(|| self.arguments.get("path").and_then(Value::as_str));
+        let about = path.filter(|path| ABOUT_ONE.contains(&class) && message.contains(path));
+        match about {
+            Some(subject) => match self.spoken.get(subject) {
+                Some(words) => speech::as_sentence(&speech::error_about(class, words, self.lang)),
+                None => speech::error_about(class, &visible(subject), self.lang),
+            },
+            None => speech::error(&message, self.lang),
+        }
+    }
+
+    fn wording(&self) -> &metnos_proto::executor::answer::Wording {
+        self.contract.answer.wording(self.lang)
     }
 
     fn success(&self, object: &Map<String, Value>) -> String {
         let texts: Vec<&str> =
-            self.texts.iter().filter_map(|name| object.get(name)).filter_map(Value::as_str).collect();
-        let wording = self.answer.wording(self.lang);
-        let list = object.get(&self.answer.list).and_then(Value::as_array);
-        let mut text = if let Some(sentence) = self.sentence(None, object, &wording.done) {
+            self.contract.texts.iter().filter_map(|name| object.get(name)).filter_map(Value::as_str).collect();
+        let done = self.sentence(None, object, &self.wording().done);
+        let empty = || self.sentence(None, object, &self.wording().empty).map(|empty| empty + "\n");
+        let table = table::of(object, MAX_LINES, self.lang).filter(|_| texts.is_empty());
+        let is_empty = match &table {
+            Some(table) => table.is_empty,
+            None => texts.concat().trim().is_empty(),
+        };
+        let mut text = if let Some(list) = self.list_of(object) {
+            self.list(list, object, done)
+        } else if let Some(sentence) = done {
             sentence.trim_end().to_owned() + "\n"
+        } else if let Some(empty) = is_empty.then(empty).flatten() {
+            empty
         } else if !texts.is_empty() {
             texts.concat()
-        } else if let Some(table) = table::of(object, MAX_LINES) {
-            table
-        } else if let Some(list) = list.or_else(|| object.values().find_map(Value::as_array)) {
-            self.list(list, object)
+        } else if let Some(table) = table {
+            table.text
+        } else if let Some(list) = object.values().find_map(Value::as_array) {
+            self.list(list, object, None)
         } else {
             self.facts(object)
         };
-        if object.get("truncated") == Some(&Value::Bool(true)) {
+        if let Some(missing) = self.missing(object) {
             if !text.ends_with('\n') {
                 text.push('\n');
             }
-            let number = |name: &str| object.get(name).and_then(Value::as_u64);
-            text.push_str(&speech::truncated(number("returned"), number("total"), self.lang));
+            text.push_str(&missing);
             text.push('\n');
         }
         text
     }
 
-    /// A sentence of the executor's own.
-    fn sentence(&self, entry: Option<&Map<String, Value>>, object: &Map<String, Value>, text: &str) -> Option<String> {
-        let from = [entry, Some(object), Some(&self.arguments)];
-        sentence::SentenceScope { from, lang: self.lang, zone: &self.zone }.tell(text)
+    /// The list whose entries become lines, where the executor names one: of several the first that holds anything.
+    fn list_of<'a>(&self, object: &'a Map<String, Value>) -> Option<&'a Vec<Value>> {
+        let lists = || self.contract.answer.lists().filter_map(|name| object.get(name)).filter_map(Value::as_array);
+        lists().find(|list| !list.is_empty()).or_else(|| lists().next())
     }
 
-    fn list(&self, list: &[Value], object: &Map<String, Value>) -> String {
-        let wording = self.answer.wording(self.lang);
+    /// What is said of a result of which something is missing.
+    fn missing(&self, object: &Map<String, Value>) -> Option<String> {
+        let is = |name: &str, value: bool| object.get(name).and_then(Value::as_bool) == Some(value);
+        let number = |name: &str| object.get(name).and_then(Value::as_u64);
+        let truncated = is("truncated", true);
+        if !(truncated || is("complete", false) || MISSING.iter().any(|name| number(name).is_some_and(|n| n > 0))) {
+            return None;
+        }
+        let own = self.sentence(None, object, &self.wording().partial).map(|own| own.trim().to_owned());
+        own.or_else(|| truncated.then(|| speech::truncated(number("returned"), number("total"), self.lang)))
+    }
+
+    /// A sentence of the executor's own.
+    fn sentence(&self, entry: Option<&Map<String, Value>>, object: &Map<String, Value>, text: &str) -> Option<String> {
+        let subject = self.subject.iter().map(|subject| (SUBJECT.to_owned(), Value::from(subject.as_str()))).collect();
+        let from = [entry, Some(object), Some(&self.arguments), Some(&self.contract.defaults), Some(&subject)];
+        let (asked, spoken) = (&self.arguments, &self.spoken);
+        sentence::SentenceScope { from, asked, spoken, lang: self.lang, zone: &self.zone }.tell(text)
+    }
+
+    fn list(&self, list: &[Value], object: &Map<String, Value>, above: Option<String>) -> String {
         if list.is_empty() {
-            let own = self.sentence(None, object, &wording.empty);
+            let own = self.sentence(None, object, &self.wording().empty).or(above);
             return format!("{}\n", own.unwrap_or_else(|| speech::empty(self.lang)));
         }
-        let each = |item: &Value| item.as_object().and_then(|entry| self.sentence(Some(entry), object, &wording.each));
+        let form = &self.wording().each;
+        let each = |item: &Value| item.as_object().and_then(|entry| self.sentence(Some(entry), object, form));
         let line = |item: &Value| each(item).unwrap_or_else(|| self.line(item)) + "\n";
-        let mut text: String = list.iter().take(MAX_LINES).map(line).collect();
+        let mut text = above.map(|above| above + "\n").unwrap_or_default();
+        text.extend(list.iter().take(MAX_LINES).map(line));
         if list.len() > MAX_LINES {
             let shown = u64::try_from(MAX_LINES).ok();
             text.push_str(&speech::truncated(shown, u64::try_from(list.len()).ok(), self.lang));
@@ -234,19 +322,26 @@ impl Template {
         }
         for (name, value) in object.iter().filter(|(name, _)| is_fact(name)) {
             if value.is_string() || value.is_boolean() {
-                text.push_str(&format!("{}: {}\n", visible(name), self.scalar(value)));
+                text.push_str(&self.named(name, value));
+                text.push('\n');
             }
         }
         if text.is_empty() { format!("{}\n", speech::done(self.lang)) } else { text }
     }
 
+    /// A value with what it is called: by the lexicon, else by the contract. A key is for programs, so it is never shown; a
+    /// text says by itself what it is.
     fn named(&self, name: &str, value: &Value) -> String {
-        let plain = name.strip_suffix("_bytes").map_or(name, |rest| if rest == "size" { "byte" } else { name });
-        match (value, lexicon::label(plain, value.as_u64() == Some(1), self.lang)) {
-            (Value::Number(number), Some((_, label))) => format!("{number} {label}"),
+        let is_size = matches!(name, "size" | "bytes") || name.ends_with("_bytes");
+        if let (true, Some(bytes)) = (is_size, value.as_u64()) {
+            return sentence::size(bytes, self.lang);
+        }
+        match (value, lexicon::label(name, value.as_u64() == Some(1), self.lang), self.contract.labels.get(name)) {
+            (Value::Number(_), Some((_, label)), _) => format!("{} {label}", self.scalar(value)),
             // When something was is stated without saying that it is a time.
-            (Value::String(text), _) if instant::instant(text).is_some() => self.scalar(value),
-            (_, _) => format!("{}: {}", visible(name), self.scalar(value)),
+            (Value::String(text), ..) if instant::instant(text).is_some() => self.scalar(value),
+            (_, _, Some(label)) => format!("{label}: {}", self.scalar(value)),
+            (..) => self.scalar(value),
         }
     }
 
@@ -254,7 +349,7 @@ impl Template {
         match value {
             Value::Null => "–".to_owned(),
             Value::Bool(value) => speech::yes_no(*value, self.lang).to_owned(),
-            Value::Number(number) => number.to_string(),
+            Value::Number(number) => sentence::decimal(&number.to_string(), self.lang),
             Value::String(text) => when::moment(text, &self.zone, self.lang).unwrap_or_else(|| visible(text)),
             Value::Array(_) | Value::Object(_) => visible(&value.to_string()),
         }
@@ -356,8 +451,8 @@ mod tests {
             {"name": "archive", "kind": "directory", "size_bytes": 4096},
             {"name": "welcome.md", "kind": "file", "size_bytes": 800},
         ], "returned": 2, "total": 5, "truncated": true});
-        assert_eq!(answer(&template, &result), "archive/\nwelcome.md  (800 bytes)\n… 2 of 5 shown\n");
-        assert_eq!(answer(&template, &json!({"ok": true, "entries": []})), "(empty)\n");
+        assert_eq!(answer(&template, &result), "archive/\nwelcome.md  (800 bytes)\nThese are the first 2 of 5.\n");
+        assert_eq!(answer(&template, &json!({"ok": true, "entries": []})), "There is nothing there.\n");
         assert_eq!(answer(&template, &json!({"ok": true, "names": ["a", "b"]})), "a\nb\n");
     }
 
@@ -369,10 +464,10 @@ mod tests {
     }
 
     #[test]
-    fn error_is_shown_with_its_class_in_the_persons_language() {
+    fn error_is_shown_without_its_class() {
         let error = json!({"ok": false, "error": {"class": "NotFound", "message": "notes/x.md does not exist"}});
         let told = template(json!({}), None, Lang::It).tell(error.to_string().as_bytes());
-        assert_eq!(told, Rendered::Trouble("non trovato: notes/x.md does not exist".into()));
+        assert_eq!(told, Rendered::Trouble("Non è riuscito: notes/x.md does not exist.".into()));
     }
 
     #[test]
@@ -380,9 +475,9 @@ mod tests {
         let error =
             json!({"ok": false, "error": {"class": "NotFound", "message": "there is no notes/x.md in the workspace"}});
         let told = template(json!({}), Some("notes/x.md"), Lang::It).tell(error.to_string().as_bytes());
-        assert_eq!(told, Rendered::Trouble("non trovato: notes/x.md".into()));
+        assert_eq!(told, Rendered::Trouble("Non trovo notes/x.md.".into()));
         let other = template(json!({}), Some("notes/y.md"), Lang::It).tell(error.to_string().as_bytes());
-        assert_eq!(other, Rendered::Trouble("non trovato: there is no notes/x.md in the workspace".into()));
+        assert_eq!(other, Rendered::Trouble("Non è riuscito: there is no notes/x.md in the workspace.".into()));
     }
 
     #[test]
@@ -391,8 +486,83 @@ mod tests {
         for (bytes, kept) in [(MAX_MESSAGE, MAX_MESSAGE), (MAX_MESSAGE + 1, MAX_MESSAGE)] {
             let error = json!({"ok": false, "error": {"class": "Odd", "message": "m".repeat(bytes)}});
             let told = template.tell(error.to_string().as_bytes());
-            assert_eq!(told, Rendered::Trouble(format!("Odd: {}", "m".repeat(kept))));
+            assert_eq!(told, Rendered::Trouble(format!("M{}.", "m".repeat(kept - 1))));
         }
+    }
+
+    #[test]
+    fn keys_are_never_shown_and_descriptions_stand_for_them() {
+        let schema = json!({"$ref": "#/definitions/Output", "definitions": {
+            "Output": {"properties": {
+                "room_temp": {"type": "number", "description": "Degrees in the room."},
+                "is_open": {"type": "boolean", "title": "Window open"},
+                "raw_code": {"type": "string"},
+                "readings": {"type": "array", "items": {"$ref": "#/definitions/Reading"}},
+            }},
+            "Reading": {"properties": {"humid_pct": {"description": "Humidity"}}},
+        }});
+        let facts = json!({"ok": true, "room_temp": 20.5, "is_open": true, "raw_code": "fine"});
+        assert_eq!(
+            answer(&template(schema.clone(), None, Lang::En), &facts),
+            "Degrees in the room: 20.5\nWindow open: yes\nfine\n"
+        );
+        assert_eq!(
+            answer(&template(schema.clone(), None, Lang::It), &facts),
+            "Degrees in the room: 20,5\nWindow open: sì\nfine\n"
+        );
+        let list = json!({"ok": true, "readings": [{"name": "cellar", "humid_pct": 80, "sensor_id": 7}]});
+        assert_eq!(answer(&template(schema, None, Lang::En), &list), "cellar  (Humidity: 80, 7)\n");
+    }
+
+    #[test]
+    fn sentences_of_the_manifest_tell_lists_emptiness_errors_and_what_is_missing() {
+        let mut template = template(json!({}), None, Lang::En);
+        let wording = metnos_proto::executor::answer::Wording {
+            done: "In {path}:".into(),
+            each: "{name}{size?, empty|, {size:size}|, {size:size}}".into(),
+            empty: "{path} is empty.".into(),
+            partial: "{truncated?Only {returned} of {total}. |}{failed?|One is missing.|{failed} are missing.}".into(),
+            refused: [("NotFound".to_owned(), "There is no {path}.".to_owned())].into(),
+        };
+        template.contract.answer = Answer { list: "more entries".into(), en: wording, it: Default::default() };
+        template.call_it("notes", "the folder notes");
+        let entries = json!([{"name": "a", "size": 1500}, {"name": "b", "size": 0}]);
+        let mut result = json!({"ok": true, "path": "notes", "entries": entries, "more": []});
+        assert_eq!(answer(&template, &result), "In the folder notes:\na, 1.5 kB\nb, empty\n");
+        result["failed"] = json!(1);
+        assert!(answer(&template, &result).ends_with("b, empty\nOne is missing.\n"));
+        result["truncated"] = json!(true);
+        result["returned"] = json!(2);
+        result["total"] = json!(9);
+        assert!(answer(&template, &result).ends_with("Only 2 of 9. One is missing.\n"));
+        let empty = json!({"ok": true, "path": "notes", "entries": []});
+        assert_eq!(answer(&template, &empty), "The folder notes is empty.\n");
+        template.arguments.insert("path".into(), "notes".into());
+        let error =
+            |class: &str| json!({"ok": false, "error": {"class": class, "message": "notes is odd"}}).to_string();
+        assert_eq!(
+            template.tell(error("NotFound").as_bytes()),
+            Rendered::Trouble("There is no the folder notes.".into())
+        );
+        assert_eq!(
+            template.tell(error("IsAFolder").as_bytes()),
+            Rendered::Trouble("The folder notes is a folder.".into())
+        );
+        assert_eq!(template.tell(error("Odd").as_bytes()), Rendered::Trouble("Notes is odd.".into()));
+    }
+
+    #[test]
+    fn names_that_a_person_uses_are_bounded_and_plain() {
+        let mut template = template(json!({}), None, Lang::En);
+        for n in 0..=MAX_SPOKEN {
+            template.call_it(&format!("{n}.md"), "the note");
+        }
+        assert_eq!(template.spoken.len(), MAX_SPOKEN);
+        template.spoken.clear();
+        for none in ["", " ", "a\nb", "a.md"] {
+            template.call_it("a.md", none);
+        }
+        assert!(template.spoken.is_empty());
     }
 
     #[test]
@@ -410,7 +580,7 @@ mod tests {
         let whole = json!({"ok": true, "names": vec!["a"; MAX_LINES]});
         assert_eq!(answer(&template, &whole).lines().count(), MAX_LINES);
         let longer = json!({"ok": true, "names": vec!["a"; MAX_LINES + 1]});
-        assert!(answer(&template, &longer).ends_with("… 10000 of 10001 shown\n"));
+        assert!(answer(&template, &longer).ends_with("These are the first 10000 of 10001.\n"));
     }
 
     proptest! {

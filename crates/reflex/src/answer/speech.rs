@@ -235,22 +235,41 @@ pub fn no_model(lang: Lang) -> String {
     say(lang, Key::NoModel) + "\n"
 }
 
-/// The class of an error, as the person's language names it.
+/// The class of an error in two or three words, as the person's language names it.
 #[must_use]
 pub fn error_class(class: &str, lang: Lang) -> String {
     tell(lang, Key::ErrorClass, &[("class", class.into())])
 }
 
+/// That a call about `what` failed, for an error that its class says all about.
+#[must_use]
+pub fn error_about(class: &str, what: &str, lang: Lang) -> String {
+    tell(lang, Key::ErrorAbout, &[("class", class.into()), ("what", what.into())])
+}
+
+/// That a call failed, with what its executor says of it.
+#[must_use]
+pub fn error(message: &str, lang: Lang) -> String {
+    let message = message.trim_end_matches(['.', ' ']);
+    metnos_texts::plain::sentence(&tell(lang, Key::ErrorOther, &[("message", message.into())]))
+}
+
+/// With a capital letter in front.
+#[must_use]
+pub fn as_sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
 /// A sentence for a run that gave no result of its own; `None` when it did.
 #[must_use]
-pub fn outcome(executor: &str, outcome: Outcome, lang: Lang) -> Option<String> {
+pub fn outcome(outcome: Outcome, lang: Lang) -> Option<String> {
     let key = match outcome {
         Outcome::Ok | Outcome::Error => return None,
         Outcome::Crashed => Key::OutcomeCrashed,
         Outcome::BadOutput => Key::OutcomeBadOutput,
-        Outcome::CpuExceeded => Key::OutcomeCpu,
+        Outcome::CpuExceeded | Outcome::Timeout => Key::OutcomeTimeout,
         Outcome::MemoryExceeded => Key::OutcomeMemory,
-        Outcome::Timeout => Key::OutcomeTimeout,
         Outcome::OutputTooLarge => Key::OutcomeOutput,
         Outcome::ProcessesExceeded => Key::OutcomeProcesses,
         Outcome::Killed => Key::OutcomeKilled,
@@ -260,13 +279,13 @@ pub fn outcome(executor: &str, outcome: Outcome, lang: Lang) -> Option<String> {
         Outcome::DiskFull => Key::OutcomeDiskFull,
         Outcome::Failed => Key::OutcomeFailed,
     };
-    Some(tell(lang, key, &[("executor", executor.into())]))
+    Some(say(lang, key))
 }
 
 /// That a result cannot be read.
 #[must_use]
-pub fn unreadable(executor: &str, lang: Lang) -> String {
-    tell(lang, Key::Unreadable, &[("executor", executor.into())])
+pub fn unreadable(lang: Lang) -> String {
+    say(lang, Key::Unreadable)
 }
 
 /// What the workspace is called.

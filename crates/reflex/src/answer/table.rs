@@ -1,8 +1,10 @@
 //! A result of columns and rows as people read it: names above, cells below each other. What is long is cut within its
 //! cell, and no cell can draw on a terminal.
 
+use metnos_proto::msg::common::Lang;
 use serde_json::{Map, Value};
 
+use crate::answer::sentence::decimal;
 use crate::answer::visible;
 
 /// The widest that a cell is shown, in characters.
@@ -10,13 +12,23 @@ const MAX_CELL: usize = 48;
 /// The most columns that are shown.
 const MAX_COLUMNS: usize = 32;
 
+/// A table as people read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Its lines.
+    pub text: String,
+    /// Whether it has no row.
+    pub is_empty: bool,
+}
+
 /// The table, when the result is one: a list of names, and rows of as many cells.
 #[must_use]
-pub fn of(object: &Map<String, Value>, most_rows: usize) -> Option<String> {
+pub fn of(object: &Map<String, Value>, most_rows: usize, lang: Lang) -> Option<Table> {
     let names = object.get("columns")?.as_array()?;
     let rows = object.get("rows")?.as_array()?;
-    let cells = |row: &Value| row.as_array().map(|row| row.iter().take(MAX_COLUMNS).map(cell).collect::<Vec<_>>());
-    let mut lines = vec![names.iter().take(MAX_COLUMNS).map(cell).collect::<Vec<_>>()];
+    let told = |row: &Vec<Value>| row.iter().take(MAX_COLUMNS).map(|one| cell(one, lang)).collect::<Vec<_>>();
+    let cells = |row: &Value| row.as_array().map(told);
+    let mut lines = vec![told(names)];
     for row in rows.iter().take(most_rows) {
         lines.push(cells(row)?);
     }
@@ -37,7 +49,7 @@ pub fn of(object: &Map<String, Value>, most_rows: usize) -> Option<String> {
         text.push_str(padded.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
     }
-    Some(text)
+    Some(Table { text, is_empty: rows.is_empty() })
 }
 
 fn is_numeric(value: &Value) -> bool {
@@ -50,11 +62,12 @@ fn is_numeric(value: &Value) -> bool {
     }
 }
 
-fn cell(value: &Value) -> String {
+fn cell(value: &Value, lang: Lang) -> String {
     let text = match value {
         Value::Null => return "–".to_owned(),
+        Value::Number(number) => decimal(&number.to_string(), lang),
         Value::String(text) => visible(text),
-        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => visible(&other.to_string()),
+        other @ (Value::Bool(_) | Value::Array(_) | Value::Object(_)) => visible(&other.to_string()),
     };
     match text.char_indices().nth(MAX_CELL) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -71,7 +84,7 @@ mod tests {
     use super::*;
 
     fn told(result: &Value) -> Option<String> {
-        of(result.as_object().unwrap(), 10)
+        of(result.as_object().unwrap(), 10, Lang::En).map(|table| table.text)
     }
 
     #[test]

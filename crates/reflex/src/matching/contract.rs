@@ -1,7 +1,9 @@
 //! What a contract says of arguments and results: slots by type, and the texts that can be handed on.
 
+use std::collections::BTreeMap;
+
 use metnos_proto::envelope::Candidate;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::words::lexicon::{self, Mark};
 
@@ -166,6 +168,37 @@ pub fn text_outputs(schema: &Value) -> Vec<TextOutput> {
             is_text.then(|| TextOutput { name: name.clone(), pointer: pointer(name), media: media.to_owned() })
         })
         .collect()
+}
+
+/// The longest description that is shown as what a value is called, in characters.
+const MAX_LABEL: usize = 48;
+
+/// What the values of a result, and those of the entries of its lists, are called by its schema: by their title, else by a
+/// short description.
+#[must_use]
+pub fn labels(schema: &Value) -> BTreeMap<String, String> {
+    let of_entries = properties(schema).filter_map(|(_, one)| one.get("items")).map(|items| resolved(schema, items));
+    let entries = of_entries.flat_map(properties);
+    let label = |schema: &Value| {
+        let said = ["title", "description"].into_iter().find_map(|key| schema.get(key).and_then(Value::as_str))?;
+        let said = said.trim_end_matches('.');
+        let is_short = (1..=MAX_LABEL).contains(&said.chars().count()) && !said.contains(char::is_control);
+        is_short.then(|| said.to_owned())
+    };
+    let own = properties(schema).chain(entries);
+    own.take(MAX_SLOTS).filter_map(|(name, one)| Some((name.clone(), label(one)?))).collect()
+}
+
+/// What arguments are where they are not given, by the schema.
+#[must_use]
+pub fn defaults(schema: &Value) -> Map<String, Value> {
+    properties(schema).filter_map(|(name, one)| Some((name.clone(), one.get("default")?.clone()))).collect()
+}
+
+/// The definition that a part of a document points at, else the part itself.
+fn resolved<'a>(document: &'a Value, part: &'a Value) -> &'a Value {
+    let target = part.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
+    target.and_then(|pointer| document.pointer(pointer)).unwrap_or(part)
 }
 
 /// The words of the numbers that a result has, by its schema.

@@ -9,6 +9,7 @@ pub mod names;
 pub mod paths;
 pub mod pattern;
 pub mod slots;
+pub mod spoken;
 
 use std::rc::Rc;
 

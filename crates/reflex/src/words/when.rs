@@ -126,14 +126,30 @@ fn number(text: &str) -> Option<u32> {
 /// says how far that is from UTC. `None` for what is no instant.
 #[must_use]
 pub fn moment(text: &str, house: &Zone, lang: Lang) -> Option<String> {
-    let (now, own) = instant::instant(text)?;
-    let shown = instant::shown(now, own.unwrap_or_else(|| house.ahead(now)));
+    let (day, time) = (day_of(text, house, lang)?, time_of(text, house)?);
+    Some(tell(lang, Key::Moment, &[("day", (&day).into()), ("time", (&time).into())]))
+}
+
+/// The day of an instant, such as "Tuesday 24 November 2026", on the same clock as [`moment`].
+#[must_use]
+pub fn day_of(text: &str, house: &Zone, lang: Lang) -> Option<String> {
+    let shown = on_clock(text, house)?;
     let number = |value: i64| u64::try_from(value).unwrap_or_default();
     let (weekday, month) = (number(shown.weekday), number(shown.month));
-    let time = format!("{:02}:{:02}", shown.minute / 60, shown.minute % 60);
     let (day, year) = (number(shown.day), number(shown.year));
     let values = [("weekday", weekday.into()), ("day", day.into()), ("month", month.into()), ("year", year.into())];
-    Some(tell(lang, Key::Moment, &[&values[..], &[("time", (&time).into())]].concat()))
+    Some(tell(lang, Key::Day, &values))
+}
+
+/// The time of day of an instant, such as "14:31", on the same clock as [`moment`].
+#[must_use]
+pub fn time_of(text: &str, house: &Zone) -> Option<String> {
+    on_clock(text, house).map(|shown| format!("{:02}:{:02}", shown.minute / 60, shown.minute % 60))
+}
+
+fn on_clock(text: &str, house: &Zone) -> Option<instant::Shown> {
+    let (now, own) = instant::instant(text)?;
+    Some(instant::shown(now, own.unwrap_or_else(|| house.ahead(now))))
 }
 
 #[cfg(test)]

@@ -80,9 +80,7 @@ impl Problem {
             return self;
         }
         let refusal = Refusal::new(RefusalCode::Invalid, &self.rule, self.why.clone());
-        let said = metnos_texts::refusal(lang, &refusal);
-        let why = if said == refusal.to_string() { self.why } else { said };
-        Self { why, ..self }
+        Self { why: metnos_texts::refusal(lang, &refusal), ..self }
     }
 
     /// As `application/problem+json`.

@@ -63,8 +63,8 @@ impl Act {
 
 /// Why a run did not succeed, in the person's language.
 #[must_use]
-pub fn why_not(outcome: Outcome, class: &str, executor: &str, lang: Lang) -> String {
-    match metnos_reflex::answer::speech::outcome(executor, outcome, lang) {
+pub fn why_not(outcome: Outcome, class: &str, lang: Lang) -> String {
+    match metnos_reflex::answer::speech::outcome(outcome, lang) {
         Some(why) => why.trim_end_matches('.').to_owned(),
         None if class.is_empty() => String::new(),
         None => metnos_reflex::answer::speech::error_class(class, lang),
