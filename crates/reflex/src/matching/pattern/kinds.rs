@@ -45,6 +45,9 @@ const ALL: &[&str] = &[
 const ALL_OF_MINE: &str = "files documents file documenti";
 const POSSESSIVES: &str = "my our miei nostri";
 
+/// What is said of a list that is not there yet.
+const MAKING: &str = "make create start begin write prepare set crea creare fai fare prepara preparare scrivi scrivere inizia comincia";
+
 /// What a slot takes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Takes {
@@ -346,9 +349,12 @@ fn is_all(request: &Request<'_>, at: usize, text: &str) -> bool {
 fn list(request: &Request<'_>, at: usize, lang: Lang, changes: bool) -> Vec<Took> {
     let tokens = request.words.tokens;
     let Some((count, kind)) = lists::called_at(tokens, request.token(at)) else { return Vec::new() };
-    // One that only "the list" calls is not made: nobody knows what it is of.
-    let makes = changes && count > 1;
     let end = request.at_token(request.token(at) + count);
+    // One that only "the list" calls is not made: nobody knows what it is of. Who asks for "a list of hotels" to be made wants
+    // to be told of some.
+    let says = |words: &[said::Said], of: &str| words.iter().any(|one| is_one_of(&one.plain, of));
+    let asks_for_some = says(&request.said[..at], MAKING) && says(&request.said[at..end], "of for di per");
+    let makes = changes && count > 1 && !asks_for_some;
     let lists = lists::Places { italian: lang == Lang::It, ..request.words.lists };
     let path = lists.place(&kind, request.words.text, makes);
     path.map(|path| Took::place(end, &path, Kind::File)).into_iter().collect()

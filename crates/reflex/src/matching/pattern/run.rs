@@ -249,12 +249,15 @@ fn whole(line: &Line, patterns: &Patterns, request: &Request<'_>, best: Best) ->
         let slot = &line.slots[capture.slot];
         let (begin, end) = (capture.begin, capture.took.end);
         let (from, upto) = (request.token(begin), request.token(end));
-        if capture.took.value.is_none() && request.ends.contains(&end) && !request.after_colon(begin) {
+        // What is said to be so is no request for another time.
+        let before = begin.checked_sub(1).and_then(|before| request.said.get(before));
+        let is_said = before.is_some_and(|one| matches!(one.plain.as_str(), "that" | "che"));
+        if capture.took.value.is_none() && request.ends.contains(&end) && !request.after_colon(begin) && !is_said {
             open_text = Some((from, upto));
         }
         let value = match (&capture.took.value, &slot.takes) {
+            (_, Takes::Items) => lists::items(request.words.text, &request.words.tokens[from..upto]).into(),
             (Some(value), _) => value.clone(),
-            (None, Takes::Items) => lists::items(request.words.text, &request.words.tokens[from..upto]).into(),
             (None, _) => request.between(begin, end)?.into(),
         };
         // A list's path, and several things of it, stand in the words in another form.
