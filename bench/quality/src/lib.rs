@@ -9,6 +9,7 @@ mod next;
 mod recall;
 mod reflex;
 mod route;
+pub mod synthetic;
 
 pub use next::{NextFound, next};
 pub use recall::{RecallFound, recall};

@@ -77,6 +77,8 @@ pub struct RecallMeans {
     pub precision_at_1: f64,
     /// The normalised discounted cumulative gain of the first ten.
     pub ndcg_at_10: f64,
+    /// What SQLite's FTS5 finds by itself: the share of the evidence among its first five.
+    pub plain_recall_at_5: f64,
 }
 
 /// The marks of a category.
@@ -84,11 +86,13 @@ pub struct RecallMeans {
 struct Tally {
     questions: usize,
     sums: Marks,
+    plain: f64,
 }
 
 impl Tally {
-    fn add(&mut self, marks: &Marks) {
+    fn add(&mut self, marks: &Marks, plain: f64) {
         self.questions += 1;
+        self.plain += plain;
         for (sum, mark) in self.sums.iter_mut().zip(marks) {
             *sum += mark;
         }
@@ -98,8 +102,16 @@ impl Tally {
     fn means(&self) -> RecallMeans {
         let [recall_at_5, recall_at_10, session_hit_at_5, precision_at_1, ndcg_at_10] =
             self.sums.map(|sum| sum / self.questions.max(1) as f64);
-        let questions = self.questions;
-        RecallMeans { questions, recall_at_5, recall_at_10, session_hit_at_5, precision_at_1, ndcg_at_10 }
+        let (questions, plain_recall_at_5) = (self.questions, self.plain / self.questions.max(1) as f64);
+        RecallMeans {
+            questions,
+            recall_at_5,
+            recall_at_10,
+            session_hit_at_5,
+            precision_at_1,
+            ndcg_at_10,
+            plain_recall_at_5,
+        }
     }
 }
 
@@ -117,10 +129,10 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Adds a question.
-    pub fn add(&mut self, category: &str, marks: Marks) {
-        self.overall.add(&marks);
-        self.categories.entry(category.to_owned()).or_default().add(&marks);
+    /// Adds a question, and what plain FTS5 found among its first five.
+    pub fn add(&mut self, category: &str, marks: Marks, plain: f64) {
+        self.overall.add(&marks, plain);
+        self.categories.entry(category.to_owned()).or_default().add(&marks, plain);
     }
 
     /// Questions asked so far.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::ephemeral::Memory;
 use crate::file::{lines, malformed, spelled};
 use crate::marks::{Latency, Quality, Recall, RecallMeans};
-use crate::{Failure, Report, three};
+use crate::{Failure, Report, synthetic, three};
 
 /// How many turns are counted: the deepest measure is that of the first ten.
 const DEPTH: u32 = 10;
@@ -39,6 +39,8 @@ struct Question {
 #[derive(Debug, Deserialize)]
 struct Answer {
     ids: Vec<String>,
+    /// What SQLite's FTS5 finds by itself.
+    plain: Vec<String>,
     wall_us: u64,
 }
 
@@ -70,20 +72,27 @@ pub struct RecallLatency {
     pub max: u64,
 }
 
-/// Measures recall on a file of conversations and questions; `progress` is called with how far it is.
+/// Measures recall on a file of conversations and questions, or without one on the synthetic sets; `progress` is called with
+/// how far it is.
 ///
 /// # Errors
 /// When the file is not of its form, or memoryd cannot be started.
-pub fn recall(file: &Path, mut progress: impl FnMut(&str)) -> Result<Report<RecallFound>, Failure> {
+pub fn recall(file: Option<&Path>, mut progress: impl FnMut(&str)) -> Result<Report<RecallFound>, Failure> {
     let mut memory = Memory::start()?;
     let mut quality = Quality::default();
     let mut latency = Latency::default();
-    lines(file, |number, text| {
+    let mut one = |file: &Path, number: usize, text: &str| {
         let conversation: Conversation = serde_json::from_str(text).map_err(|error| malformed(file, number, error))?;
         one_conversation(&mut memory, &conversation, &mut quality, &mut latency)?;
         progress(&format!("{} questions", quality.questions()));
         Ok(())
-    })?;
+    };
+    if let Some(file) = file {
+        lines(file, |number, text| one(file, number, text))?;
+    } else {
+        let all = synthetic::sets().into_iter().flat_map(|(_, lines)| lines);
+        all.enumerate().try_for_each(|(number, text)| one(Path::new("the synthetic sets"), number, &text))?;
+    }
     Ok(report(&quality, &latency))
 }
 
@@ -97,11 +106,18 @@ fn report(quality: &Quality, latency: &Latency) -> Report<RecallFound> {
         notes.push(format!("{} questions name no turn as their evidence and were not asked", quality.skipped));
     }
     let row = |(name, of): (&str, RecallMeans)| {
-        let means = [of.recall_at_5, of.recall_at_10, of.session_hit_at_5, of.precision_at_1, of.ndcg_at_10];
+        let means = [
+            of.recall_at_5,
+            of.recall_at_10,
+            of.session_hit_at_5,
+            of.precision_at_1,
+            of.ndcg_at_10,
+            of.plain_recall_at_5,
+        ];
         [name.to_owned(), of.questions.to_string()].into_iter().chain(means.map(three)).collect()
     };
     Report {
-        heading: &["CATEGORY", "QUESTIONS", "RECALL@5", "RECALL@10", "SESSION@5", "P@1", "NDCG@10"],
+        heading: &["CATEGORY", "QUESTIONS", "RECALL@5", "RECALL@10", "SESSION@5", "P@1", "NDCG@10", "FTS5@5"],
         rows: quality.categories().chain([("overall", quality.overall())]).map(row).collect(),
         notes,
         document: RecallFound {
@@ -142,7 +158,8 @@ fn one_conversation(
         }
         let answer: Answer = memory.ask(Rehearse::Question(DEPTH), question.q.as_bytes())?;
         latency.add(answer.wall_us);
-        quality.add(&spelled(&question.category), measure.marks(&answer.ids, &evidence));
+        let marks = measure.marks(&answer.ids, &evidence);
+        quality.add(&spelled(&question.category), marks, measure.marks(&answer.plain, &evidence)[0]);
     }
     Ok(())
 }
@@ -154,13 +171,14 @@ mod tests {
     #[test]
     fn means_are_reported_by_category_and_overall() {
         let mut quality = Quality::default();
-        quality.add("1", [1.0; 5]);
-        quality.add("1", [0.0; 5]);
-        quality.add("2", [1.0; 5]);
+        quality.add("1", [1.0; 5], 1.0);
+        quality.add("1", [0.0; 5], 1.0);
+        quality.add("2", [1.0; 5], 0.0);
         let report = report(&quality, &Latency::default());
         let found = report.document;
         assert_eq!(found.categories["1"].recall_at_5.to_bits(), 0.5_f64.to_bits());
         assert!((found.overall.ndcg_at_10 - 2.0 / 3.0).abs() < 1e-12);
+        assert_eq!(found.categories["1"].plain_recall_at_5.to_bits(), 1.0_f64.to_bits());
         assert_eq!(found.overall.questions, 3);
         assert_eq!(report.rows.last().map(|row| row[..2].to_vec()), Some(vec!["overall".to_owned(), "3".to_owned()]));
     }

@@ -54,6 +54,8 @@ pub struct History {
     past: Vec<(RequestTerms, Vec<String>)>,
     /// In how many of them each stem stands.
     with: HashMap<String, usize>,
+    /// In how many of them each executor was used.
+    uses: HashMap<String, usize>,
 }
 
 impl History {
@@ -68,7 +70,12 @@ impl History {
     /// Takes up one more; of more than [`MAX_PAST`] the oldest is forgotten.
     pub fn add(&mut self, one: &Past) {
         if self.past.len() >= MAX_PAST {
-            let (gone, _) = self.past.remove(0);
+            let (gone, used) = self.past.remove(0);
+            for name in used {
+                if let Some(uses) = self.uses.get_mut(&name) {
+                    *uses = uses.saturating_sub(1);
+                }
+            }
             for stem in gone.stems {
                 if let Some(with) = self.with.get_mut(&stem) {
                     *with = with.saturating_sub(1);
@@ -79,7 +86,20 @@ impl History {
         for stem in &heard.stems {
             *self.with.entry(stem.clone()).or_default() += 1;
         }
+        for name in &one.used {
+            *self.uses.entry(name.clone()).or_default() += 1;
+        }
         self.past.push((heard, one.used.clone()));
+    }
+
+    /// How much each of `names` was used at all, whatever for, in [0, 1]: in proportion to the logarithm of how often, so that the
+    /// tenth use says less than the first.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "numbers of requests")]
+    pub fn prior(&self, names: &[&str]) -> Vec<f64> {
+        let most = (self.uses.values().copied().max().unwrap_or(0) as f64).ln_1p();
+        let uses = |name: &&str| self.uses.get(*name).copied().unwrap_or(0) as f64;
+        names.iter().map(|name| if most > 0.0 { uses(name).ln_1p() / most } else { 0.0 }).collect()
     }
 
     #[allow(clippy::cast_precision_loss, reason = "numbers of requests")]
@@ -158,6 +178,18 @@ mod tests {
             history.add(&past(&format!("richiesta numero {n}"), &["other"]));
         }
         assert_eq!(history.scores("unico esemplare", &["first"]), [0.0]);
+    }
+
+    #[test]
+    fn prior_follows_how_often_each_was_used_and_forgets_with_the_past() {
+        let mut history = History::of(&[past("a", &["pay"]), past("b", &["pay"]), past("c", &["weather"])]);
+        let prior = history.prior(&["pay", "weather", "other"]);
+        assert!(prior[0] > prior[1] && prior[1] > 0.0 && prior[2] == 0.0, "{prior:?}");
+        assert_eq!(History::default().prior(&["pay"]), [0.0]);
+        for _ in 0..MAX_PAST {
+            history.add(&past("d", &["other"]));
+        }
+        assert_eq!(history.prior(&["pay", "other"]), [0.0, 1.0]);
     }
 
     proptest! {

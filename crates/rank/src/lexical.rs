@@ -1,12 +1,12 @@
 //! How well words fit contracts. Each word that says something is looked for in the fields of each contract: as the same stem, as the
-//! English for an Italian word, as a word that is spelt alike; it counts the more, the fewer contracts have it. On top come
+//! English for an Italian word, as a word that is spelt alike, as one of the same field of life; it counts the more, the fewer contracts have it. On top come
 //! how much of the contract's name was meant, how near its nearest example is, and the letters shared in runs of three, so that what
 //! no word finds still counts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::words::{Language, stemmed, words};
-use super::{bridge, lexicon};
+use super::{bridge, lexicon, topics};
 
 /// What a word is worth in each field (found on `bench/data/route-tuned.jsonl`).
 const NAME: f64 = 1.0;
@@ -19,14 +19,20 @@ const SATURATION: f64 = 0.6;
 const TRANSLATED: f64 = 0.8;
 /// What a synonym counts.
 const RELATED: f64 = 0.4;
+/// What a word of the same field counts.
+const FIELD: f64 = 0.3;
+/// What a field is worth in a contract.
+const FIELD_WORTH: f64 = 1.0;
 /// What a word that is spelt alike counts at most, and from which likeness on.
-const ALIKE: f64 = 0.75;
+const ALIKE: f64 = 0.4;
 const LEAST_ALIKE: f64 = 0.62;
 /// What a word that says little counts.
 const LIGHT: f64 = 0.4;
+/// What a word counts with which requests of every kind are made.
+const FRAME: f64 = 0.5;
 /// What the parts of a score are worth: the words that were asked, the name, the nearest example, the letters.
 const ASKED: f64 = 1.0;
-const MEANT: f64 = 0.25;
+const MEANT: f64 = 0.15;
 const NEAREST: f64 = 0.9;
 const LETTERS: f64 = 0.5;
 
@@ -120,6 +126,11 @@ pub fn spaced(name: &str) -> String {
     spaced
 }
 
+/// The term of a field: no word is written like it.
+fn term_of(field: &str) -> String {
+    format!("#{field}")
+}
+
 fn head(term: &str) -> Option<[char; 3]> {
     let mut letters = term.chars();
     Some([letters.next()?, letters.next()?, letters.next()?])
@@ -208,6 +219,13 @@ impl Catalogue {
         number
     }
 
+    /// The terms of the fields that words are about, each once.
+    fn fields(&mut self, heard: &[String]) -> Vec<usize> {
+        let stems = telling(heard).into_iter().flat_map(|word| stems(word, None));
+        let fields: BTreeSet<&str> = stems.flat_map(|stem| topics::fields(&stem)).copied().collect();
+        fields.into_iter().map(|field| self.number(term_of(field))).collect()
+    }
+
     /// The terms of each word that says something.
     fn numbers(&mut self, heard: &[String]) -> Vec<Vec<usize>> {
         let language = language(heard);
@@ -234,6 +252,8 @@ impl Catalogue {
         add(&name_numbers, NAME);
         add(&self.numbers(&summary), SUMMARY);
         add(&self.numbers(&arguments), ARGUMENT);
+        let said: Vec<String> = name.iter().chain(&summary).chain(examples.iter().flatten()).cloned().collect();
+        add(&[self.fields(&said)], FIELD_WORTH);
         let examples_numbers: Vec<Vec<Vec<usize>>> = examples.iter().map(|example| self.numbers(example)).collect();
         let all: Vec<Vec<usize>> = examples_numbers.iter().flatten().cloned().collect();
         add(&all, EXAMPLE);
@@ -269,6 +289,11 @@ impl Catalogue {
                 note(*number, TRANSLATED);
             }
         }
+        for field in own.iter().flat_map(|stem| topics::fields(stem)) {
+            if let Some(number) = self.numbers.get(&term_of(field)) {
+                note(*number, FIELD);
+            }
+        }
         for related in lexicon::related(word) {
             if let Some(number) = self.numbers.get(&stemmed(related, Language::English)) {
                 note(*number, RELATED);
@@ -283,7 +308,7 @@ impl Catalogue {
         let mut heard = words(asked);
         heard.truncate(MAX_ASKED);
         let asked: Vec<QueryTerm> = telling(&heard).into_iter().map(|word| self.asked(word)).collect();
-        let mut runs = letters(heard.iter());
+        let mut runs = letters(telling(&heard).into_iter().filter(|word| !lexicon::is_frame(word)));
         for (run, weight) in &mut runs {
             *weight = (1.0 + weight.ln()) * self.rarity.get(run).copied().unwrap_or_else(|| rarity(self.len(), 0));
         }
@@ -298,7 +323,7 @@ impl Catalogue {
         let sure: Vec<usize> = meant.iter().filter(|(_, how)| **how >= 0.6 * best).map(|(number, _)| *number).collect();
         let with =
             self.entries.iter().filter(|entry| sure.iter().any(|number| entry.terms.contains_key(number))).count();
-        let light = if lexicon::is_light(word) { LIGHT } else { 1.0 };
+        let light = if lexicon::is_frame(word) { FRAME } else if lexicon::is_light(word) { LIGHT } else { 1.0 };
         QueryTerm { meant, weight: light * rarity(self.len(), with) }
     }
 

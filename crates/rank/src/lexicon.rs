@@ -11,6 +11,7 @@ const STOP_ITALIAN: &str = include_str!("lexicon/stop-it.txt");
 const IRREGULAR_ENGLISH: &str = include_str!("lexicon/irregular-en.txt");
 const IRREGULAR_ITALIAN: &str = include_str!("lexicon/irregular-it.txt");
 const LIGHT: &str = include_str!("lexicon/light.txt");
+const FRAME: &str = include_str!("lexicon/frame.txt");
 const KINDS: &str = include_str!("lexicon/kinds.txt");
 
 type Words = HashSet<&'static str>;
@@ -19,6 +20,7 @@ type Forms = HashMap<&'static str, &'static str>;
 static ENGLISH: LazyLock<Words> = LazyLock::new(|| STOP_ENGLISH.split_whitespace().collect());
 static ITALIAN: LazyLock<Words> = LazyLock::new(|| STOP_ITALIAN.split_whitespace().collect());
 static LIGHT_WORDS: LazyLock<Words> = LazyLock::new(|| LIGHT.split_whitespace().collect());
+static FRAME_WORDS: LazyLock<Words> = LazyLock::new(|| FRAME.split_whitespace().collect());
 static BASES: LazyLock<Forms> = LazyLock::new(|| forms(IRREGULAR_ENGLISH));
 static ITALIAN_BASES: LazyLock<Forms> = LazyLock::new(|| forms(IRREGULAR_ITALIAN));
 static KIND: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLock::new(kinds);
@@ -76,6 +78,12 @@ pub fn is_light(word: &str) -> bool {
     LIGHT_WORDS.contains(word)
 }
 
+/// Whether requests of every kind are made with it: `help me find …`, `vorrei sapere …`.
+#[must_use]
+pub fn is_frame(word: &str) -> bool {
+    FRAME_WORDS.contains(word)
+}
+
 /// What an irregular English form is a form of.
 #[must_use]
 pub fn base_of(word: &str) -> Option<&'static str> {
@@ -101,7 +109,7 @@ mod tests {
 
     #[test]
     fn every_entry_is_written_as_words_are_folded() {
-        for table in [STOP_ENGLISH, STOP_ITALIAN, IRREGULAR_ENGLISH, IRREGULAR_ITALIAN, LIGHT, KINDS] {
+        for table in [STOP_ENGLISH, STOP_ITALIAN, IRREGULAR_ENGLISH, IRREGULAR_ITALIAN, LIGHT, FRAME, KINDS] {
             for entry in table.split_whitespace().filter(|entry| !["=", ">"].contains(entry)) {
                 assert_eq!(words(entry), [entry], "`{entry}`");
             }

@@ -12,4 +12,6 @@ pub mod lexical;
 pub mod lexicon;
 pub mod order;
 pub mod stem;
+pub mod topics;
+pub mod wish;
 pub mod words;

@@ -17,7 +17,9 @@ pub const MNESTS: f64 = 1.0;
 /// What being of the same trace is worth beside the words.
 pub const TRACE: f64 = 0.1;
 /// What the past is worth beside the words.
-pub const PAST: f64 = 1.0;
+pub const PAST: f64 = 1.3;
+/// What having been used at all, whatever for, is worth beside the words: it decides between those that fit alike.
+pub const PRIOR: f64 = 0.15;
 /// What words must fit at least to count in full: of those that fit nothing, even the best says little.
 const LEAST_WORDS: f64 = 0.6;
 /// The most of an argument's description that is read, in bytes.
@@ -47,11 +49,12 @@ pub fn scores(asked: &str, catalogue: &Catalogue, names: &[&str], context: &Cont
         .collect();
     normalise(&mut mnests, 0.0);
     let past = context.past.scores(asked, names);
+    let prior = context.past.prior(names);
     let trace = |name: &&str| if context.trace.iter().any(|one| one == name) { TRACE } else { 0.0 };
     names
         .iter()
-        .zip(lexical.iter().zip(mnests.iter().zip(&past)))
-        .map(|(name, (words, (mnest, past)))| words + MNESTS * mnest + PAST * past + trace(name))
+        .zip(lexical.iter().zip(mnests.iter().zip(past.iter().zip(&prior))))
+        .map(|(name, (words, (mnest, (past, prior))))| words + MNESTS * mnest + PAST * past + PRIOR * prior + trace(name))
         .collect()
 }
 

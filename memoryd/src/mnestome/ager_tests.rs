@@ -120,14 +120,14 @@ fn executor_with_one_dominant_consumer_is_proposed_for_a_variant() {
 fn wishes_that_are_nearly_the_same_are_one_that_is_wider() {
     let mut history = History::new();
     for wish in
-        ["play music of vivaldi", "play music of verdi", "paint the moon", "play music of puccini", "play music"]
+        ["paint portraits of vivaldi", "paint portraits of verdi", "knit socks", "paint portraits of puccini", "paint portraits"]
     {
         history.turn(&[], wish);
     }
     history.calls(AGER_EVERY, 0);
     let proposed = history.proposed();
     assert_eq!((proposed.len(), proposed[0].0.as_str()), (1, "generalisation"), "{proposed:?}");
-    assert!(proposed[0].1.contains("play music of vivaldi") && !proposed[0].1.contains("moon"), "{proposed:?}");
+    assert!(proposed[0].1.contains("paint portraits of vivaldi") && !proposed[0].1.contains("socks"), "{proposed:?}");
 }
 
 #[test]

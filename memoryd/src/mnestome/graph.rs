@@ -15,6 +15,7 @@ use super::clock::UseClock;
 use super::derive::{Fed, Record, fed, last_success, undone};
 use super::fitness::Word;
 use super::weight::{AGER_EVERY, FUSION_USES, LAMBDA, REWARD, UseTime, decayed, due, lw, reinforced};
+use super::wish::{same, wished, with_example};
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::open_projection;
 use crate::chronicle::payload::TurnClose;
@@ -23,9 +24,11 @@ use crate::error::{During, Error, Result};
 use crate::faults::{Faults, Step, step};
 
 /// The version of the tables below.
-pub const VERSION: i64 = 5;
+pub const VERSION: i64 = 6;
 /// The longest wish that is kept, in bytes; a longer one is cut.
 pub const MAX_WISH_BYTES: usize = 512;
+/// The most wishes that are kept: for one more the lightest leaves.
+pub const MAX_WISHES: u32 = 256;
 /// After so many applied events the clock's state is stored even if no turn was closed.
 pub const STORE_EVERY: u64 = 256;
 
@@ -36,7 +39,7 @@ pub use metnos_proto::doc::mnestome::Mnest;
 /// A wish and how often it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
-    /// In the words of the request.
+    /// What is wished for.
     pub text: String,
     /// How often.
     pub times: u64,
@@ -136,8 +139,6 @@ struct Change<'a> {
     ts_ms: u64,
     seq: u64,
     desired_signature: Option<String>,
-    /// Whether the signature holds more than the words.
-    says_more: bool,
     why: Option<&'static str>,
 }
 
@@ -347,28 +348,57 @@ impl Mnestome {
                 ts_ms,
                 seq: close.seq,
                 desired_signature: None,
-                says_more: false,
                 why: None,
             })?;
         }
         let Ok(closed) = TurnClose::decode(&close.payload) else { return Ok(()) };
-        let wish = wish_text(&closed.wish);
-        if wish.is_empty() {
-            return Ok(());
-        }
+        let Some(wished) = wished(&closed) else { return Ok(()) };
         let src = last_success(records).unwrap_or(ExecutorId { name: String::new(), version: String::new() });
-        let said: DesiredSignature = serde_json::from_str(&closed.signature).unwrap_or_default();
-        let signature = DesiredSignature { summary: wish.clone(), ..said };
+        let known = self.wished_before(&src, &wished.name)?;
+        let (name, before) = known.unwrap_or((wished.name, DesiredSignature::default()));
+        // Who wishes for the same and says nothing of it takes back nothing.
+        let said: DesiredSignature = serde_json::from_str(&closed.signature).unwrap_or_else(|_| before.clone());
+        let summary =
+            if wished.example.is_empty() { name.clone() } else { with_example(&before.summary, &wished.example) };
+        let signature = DesiredSignature { summary, ..said };
         self.reinforce(&Change {
             src: &src,
-            dst_name: &wish,
+            dst_name: &name,
             dst_version: None,
             ts_ms: close.ts_ms,
             seq: close.seq,
             desired_signature: serde_json::to_string(&signature).ok(),
-            says_more: !closed.signature.is_empty(),
             why: Some("the planner found no executor for these words"),
-        })
+        })?;
+        self.forget_lightest_wishes()
+    }
+
+    /// The wish of this name or this description, if it was made before: its name, and what was said of it.
+    fn wished_before(&self, src: &ExecutorId, name: &str) -> Result<Option<(String, DesiredSignature)>> {
+        let sql = "SELECT dst_executor, desired_signature FROM mnests
+                   WHERE state = 'proto' AND src_executor = ?1 AND src_version = ?2 ORDER BY id LIMIT ?3";
+        let wishes: Vec<(String, String)> = self
+            .db
+            .prepare_cached(sql)
+            .and_then(|mut all| {
+                let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+                all.query_map(params![src.name, src.version, MAX_WISHES], read)?.collect()
+            })
+            .during("reading the mnestome")?;
+        let found = wishes.into_iter().find(|(other, _)| same(other, name));
+        Ok(found.map(|(name, signature)| (name, serde_json::from_str(&signature).unwrap_or_default())))
+    }
+
+    /// So many wishes are kept, the heaviest.
+    fn forget_lightest_wishes(&self) -> Result<()> {
+        self.db
+            .prepare_cached(
+                "DELETE FROM mnests WHERE id IN
+                 (SELECT id FROM mnests WHERE state = 'proto' ORDER BY lw DESC, id DESC LIMIT -1 OFFSET ?1)",
+            )
+            .and_then(|mut gone| gone.execute([MAX_WISHES]))
+            .during("writing the mnestome")?;
+        Ok(())
     }
 
     /// Strengthens a mnest, or makes it.
@@ -410,8 +440,7 @@ impl Mnestome {
                         signed(now),
                         lw(weight, lambda, now),
                         cross,
-                        // Who wishes for the same and says nothing of it takes back nothing.
-                        change.desired_signature.as_ref().filter(|_| change.says_more)
+                        change.desired_signature
                     ])
                 })
                 .during(what)?;
@@ -461,17 +490,6 @@ impl Mnestome {
     }
 }
 
-/// A wish as it is compared with others: one line, small letters, not longer than it may be.
-fn wish_text(wish: &str) -> String {
-    let mut text = wish.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-    let mut end = MAX_WISH_BYTES.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.truncate(end);
-    text
-}
-
 /// The id of a new mnest: a ULID of the event's time whose random part is a digest of the edge
 /// and the event, so that a replay gives the same.
 fn mnest_id(change: &Change<'_>) -> String {
@@ -492,17 +510,4 @@ pub(super) fn id_of(edge: [&str; 4], seq: u64, ts_ms: u64) -> String {
     bytes[..6].copy_from_slice(&ts_ms.to_be_bytes()[2..]);
     bytes[6..].copy_from_slice(&digest[..10]);
     format!("mnest_{}", ulid::Ulid::from_bytes(bytes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wish_is_one_line_of_small_letters_cut_at_a_whole_character() {
-        assert_eq!(wish_text("  Translate\n THIS "), "translate this");
-        assert_eq!(wish_text(&"w".repeat(MAX_WISH_BYTES)).len(), MAX_WISH_BYTES);
-        assert_eq!(wish_text(&"w".repeat(MAX_WISH_BYTES + 1)).len(), MAX_WISH_BYTES);
-        assert_eq!(wish_text(&("w".to_owned() + &"è".repeat(MAX_WISH_BYTES))).len(), MAX_WISH_BYTES - 1);
-    }
 }

@@ -14,3 +14,4 @@ pub mod judged;
 mod look;
 pub mod snapshot;
 pub mod weight;
+pub mod wish;

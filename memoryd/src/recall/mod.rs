@@ -1,9 +1,10 @@
 //! Recall: what was said, found by the words and times of a question. It reads and ranks, and never acts.
 //!
 //! Two paths run together (design: memory §5): the chronological one reads which days a question names
-//! ([`when`]), the other looks its words up ([`metnos_rank::words`], [`store`]); [`score`] merges them into one order,
+//! ([`when`]), the other looks its words up ([`metnos_rank::words`], [`store`], [`lexical`]); [`score`] merges them into one order,
 //! whose parts are shown with each item. Each peer is a scope of its own.
 
+pub mod lexical;
 pub mod score;
 pub mod store;
 #[cfg(test)]
@@ -24,6 +25,8 @@ use store::{Doc, Store};
 
 /// Who Metnos is when it speaks.
 pub const SPEAKER_METNOS: &str = "metnos";
+/// Who speaks in an own answer; the second one in conversations of a file.
+pub const OWN_SPEAKERS: [&str; 2] = [SPEAKER_METNOS, "assistant"];
 
 /// A turn that answers a question.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,15 +1,14 @@
 //! How well each turn of a scope answers a question: BM25 of its words, then what surrounds it. It reads no text.
 //!
-//! The sum is the design's (memory §5), each part normalised by its maximum, and so were its weights: the turn's own words
-//! 1; its session's 0.7; the turn before 0.4, after 0.2, two before 0.3, two after 0.2; speaker and date named 0.5. On ten
-//! public conversations (LoCoMo, categories 1 to 4) a little less of the neighbours and a little more of speaker and date
-//! finds more (`bench/README.md`). Small ones of the same kind stand beside them: a turn that tells a time when a time is asked for, a
-//! number when a number is, less for a turn that only asks; a turn that shares no word is
-//! found by what surrounds it; kinds find their members; words that say little count less;
-//! and each further turn of one session stands a little behind those of others.
+//! The sum is the design's (memory §5), each part normalised by its maximum: the turn's own words ([`super::lexical`]) 1, its
+//! conversation's, those of the turns before and after it, its speaker and its date when they are named. A turn that tells a
+//! time or a number counts more when one is asked for. A turn that shares no word is found by what surrounds it, and
+//! each further turn of one conversation stands a little behind those of others. Own answers stand behind people's
+//! words: an answer of a page repeats what it was asked, and would hide who said it. `bench/README.md` has what each is worth.
 
 use super::Today;
-use super::store::{Doc, MARK_NUMBER, MARK_QUESTION, MARK_TIME, Scope, Store, stems_of};
+use super::lexical::lexical;
+use super::store::{Doc, MARK_NUMBER, MARK_TIME, Scope, Store};
 use super::when::{self, Span};
 use crate::error::Result;
 use metnos_proto::msg::common::Trust;
@@ -23,6 +22,10 @@ pub struct Weights {
     pub k1: f64,
     /// BM25: how much the length of a turn or session counts.
     pub b: f64,
+    /// What two words that follow one another as in the question add.
+    pub pairs: f64,
+    /// By how much the score of an own answer is multiplied, unless the question asks for one.
+    pub own: f64,
     /// The session's own score.
     pub session: f64,
     /// The turn before, after, two before, two after.
@@ -35,8 +38,6 @@ pub struct Weights {
     pub time: f64,
     /// It tells a number and one is asked for.
     pub number: f64,
-    /// It only asks.
-    pub asks: f64,
     /// A member or synonym of a word of the question, beside the word itself.
     pub related: f64,
     /// A word that says little, beside one that does not.
@@ -51,30 +52,25 @@ pub struct Weights {
 
 /// See [`Weights`].
 pub const WEIGHTS: Weights = Weights {
-    k1: 0.8,
-    b: 0.5,
-    session: 0.7,
+    k1: 1.0,
+    b: 0.6,
+    pairs: 0.3,
+    own: 0.87,
+    session: 0.6,
     neighbours: [0.35, 0.17, 0.25, 0.15],
-    speaker: 0.7,
+    speaker: 0.6,
     date: 0.8,
     time: 0.2,
     number: 0.1,
-    asks: -0.15,
     related: 0.4,
     light: 0.7,
     open: 0.25,
-    crowd: 0.15,
+    crowd: 0.1,
     salience: 0.1,
 };
 
-/// A stem that stands in more turns than this, and in more than one of [`COMMON_SHARE`], is read as a stop-word.
-pub const COMMON: usize = 4096;
-/// See [`COMMON`].
-pub const COMMON_SHARE: usize = 16;
-/// The most words of a question that are looked up, and the most related words of each.
+/// The most words of a question that are looked up.
 pub const MAX_CONCEPTS: usize = 24;
-/// See [`MAX_CONCEPTS`].
-pub const MAX_RELATED: usize = 16;
 /// How many of the best are looked at again, so that no session crowds the others out.
 pub const MAX_HEAD: usize = 64;
 
@@ -99,7 +95,7 @@ pub struct Parts {
     pub kind: f64,
     /// How much it was of use before, weighed.
     pub salience: f64,
-    /// By how much the sum was multiplied for its trust.
+    /// By how much the sum was multiplied for its trust, and for being an own answer.
     pub trust: f64,
 }
 
@@ -132,6 +128,8 @@ pub struct Question {
     pub speakers: Vec<u16>,
     /// The times that it names.
     pub spans: Vec<Span>,
+    /// Whether it asks what was answered, not what was told.
+    pub own: bool,
     /// When it is asked, and by which clock days are told.
     pub today: Today,
 }
@@ -159,128 +157,29 @@ impl Question {
         let spans = range.map_or_else(Vec::new, |(first, last)| {
             when::spans(text, today.day, today.day_of(first.ts_ms), today.day_of(last.ts_ms))
         });
-        Self { heard, meant, speakers, spans, today }
+        let own = asks_for_answer(&heard);
+        Self { heard, meant, speakers, spans, own, today }
     }
 }
 
-/// What the words of a question give each turn and each session, both normalised.
-struct Lexical {
-    turns: Vec<f64>,
-    sessions: Vec<f64>,
-}
-
-/// Robertson's weight of a word that stands in `with` of `all`: never below what a word is worth that stands everywhere.
-#[allow(clippy::cast_precision_loss, reason = "numbers of turns")]
-fn rarity(with: usize, all: usize) -> f64 {
-    let (with, all) = (with as f64, all as f64);
-    (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
-}
-
-/// Finds the turns of one word of the question after the other, on the same paper.
-struct Finder<'a> {
-    store: &'a Store,
-    scope: &'a Scope,
-    weights: &'a Weights,
-    average: f64,
-    most: usize,
-    /// Of each turn the best score of this word or what is related to it, and how often that stands there.
-    best: Vec<(f64, f64)>,
-}
-
-impl Finder<'_> {
-    /// The turns that have a word or what is related to it, in order: place, score, how often.
-    fn turns(&mut self, word: &str) -> Result<Vec<(usize, f64, f64)>> {
-        let light = if lexicon::is_light(word) { self.weights.light } else { 1.0 };
-        let mut touched = Vec::new();
-        let mut seen = Vec::new();
-        let related =
-            lexicon::related(word).iter().take(MAX_RELATED).map(|other| (*other, light * self.weights.related));
-        for (word, weight) in std::iter::once((word, light)).chain(related) {
-            for stem in stems_of(self.scope, word) {
-                if seen.contains(&stem) {
-                    continue;
-                }
-                let places = self.store.places(self.scope, &stem, self.most)?;
-                seen.push(stem);
-                self.add(&places.unwrap_or_default(), weight, &mut touched);
-            }
-        }
-        touched.sort_unstable();
-        Ok(touched
-            .into_iter()
-            .map(|place| {
-                let (score, times) = std::mem::take(&mut self.best[place]);
-                (place, score, times)
-            })
-            .collect())
-    }
-
-    fn add(&mut self, places: &[(u32, u32)], weight: f64, touched: &mut Vec<usize>) {
-        let rarity = rarity(places.len(), self.scope.docs.len());
-        for (place, times) in places {
-            let place = *place as usize;
-            let (times, length) = (f64::from(*times), f64::from(self.scope.docs[place].words));
-            let score = weight * rarity * self.saturated(times, length, self.average);
-            if self.best[place].0 == 0.0 {
-                touched.push(place);
-            }
-            if score > self.best[place].0 {
-                self.best[place] = (score, weight * times);
-            }
-        }
-    }
-
-    fn saturated(&self, times: f64, length: f64, average: f64) -> f64 {
-        let Weights { k1, b, .. } = self.weights;
-        times * (k1 + 1.0) / (times + k1 * (1.0 - b + b * length / average.max(1.0)))
-    }
-}
-
-#[allow(clippy::cast_precision_loss, reason = "numbers of words")]
-fn lexical(store: &Store, scope: &Scope, question: &Question, weights: &Weights) -> Result<Lexical> {
-    let count = scope.docs.iter().map(|doc| doc.session as usize + 1).max().unwrap_or(0);
-    let mut lengths = vec![0.0; count];
-    for doc in &scope.docs {
-        lengths[doc.session as usize] += f64::from(doc.words);
-    }
-    let total: f64 = lengths.iter().sum();
-    let held = lengths.iter().filter(|length| **length > 0.0).count();
-    let session_average = total / held.max(1) as f64;
-    let mut finder = Finder {
-        store,
-        scope,
-        weights,
-        average: total / scope.docs.len().max(1) as f64,
-        most: COMMON.max(scope.docs.len() / COMMON_SHARE),
-        best: vec![(0.0, 0.0); scope.docs.len()],
+/// Whether a question asks for what was answered: `what did you suggest`, `che cosa mi hai consigliato`.
+fn asks_for_answer(heard: &[String]) -> bool {
+    const ENGLISH: [&str; 16] = [
+        "recommend", "recommended", "suggest", "suggested", "say", "said", "tell", "told", "give", "gave", "mention",
+        "mentioned", "explain", "explained", "answer", "advise",
+    ];
+    const ITALIAN: [&str; 12] = [
+        "detto", "consigliato", "suggerito", "spiegato", "risposto", "dato", "scritto", "proposto", "indicato",
+        "elencato", "raccontato", "mostrato",
+    ];
+    let follows = |lead: &[&str], verbs: &[&str]| {
+        heard.iter().enumerate().any(|(at, word)| {
+            lead.contains(&word.as_str()) && heard.iter().skip(at + 1).take(2).any(|next| verbs.contains(&next.as_str()))
+        })
     };
-    let mut turns = vec![0.0; scope.docs.len()];
-    let mut sessions = vec![0.0; count];
-    for word in &question.meant {
-        let mut times: Vec<(usize, f64)> = Vec::new();
-        for (place, score, times_here) in finder.turns(word)? {
-            turns[place] += score;
-            let session = scope.docs[place].session as usize;
-            match times.last_mut() {
-                Some((last, sum)) if *last == session => *sum += times_here,
-                _ => times.push((session, times_here)),
-            }
-        }
-        let rarity = rarity(times.len(), held);
-        for (session, times) in times {
-            sessions[session] += rarity * finder.saturated(times, lengths[session], session_average);
-        }
-    }
-    normalise(&mut turns);
-    normalise(&mut sessions);
-    Ok(Lexical { turns, sessions })
-}
-
-fn normalise(scores: &mut [f64]) {
-    let most = scores.iter().copied().fold(0.0, f64::max);
-    if most > 0.0 {
-        scores.iter_mut().for_each(|score| *score /= most);
-    }
+    heard.iter().any(|word| word == "assistant" || word == "assistente")
+        || follows(&["you"], &ENGLISH)
+        || follows(&["hai", "avevi"], &ITALIAN)
 }
 
 /// By how much a turn's score is multiplied for where it comes from.
@@ -297,7 +196,7 @@ const fn trusted(trust: Trust) -> f64 {
 /// # Errors
 /// When the index cannot be read.
 pub fn best(store: &Store, scope: &Scope, question: &Question, weights: &Weights, limit: usize) -> Result<Vec<Scored>> {
-    let lexical = lexical(store, scope, question, weights)?;
+    let lexical = lexical(store, scope, &question.meant, weights)?;
     let mut asked = Vec::new();
     if when::asks_when(&question.heard) {
         asked.push((MARK_TIME, weights.time));
@@ -305,6 +204,7 @@ pub fn best(store: &Store, scope: &Scope, question: &Question, weights: &Weights
     if when::asks_how_many(&question.heard) {
         asked.push((MARK_NUMBER, weights.number));
     }
+    let own = scope.own_speakers();
     let mut found = Vec::new();
     for (place, doc) in scope.docs.iter().enumerate() {
         let date =
@@ -322,9 +222,9 @@ pub fn best(store: &Store, scope: &Scope, question: &Question, weights: &Weights
             neighbours,
             speaker: if question.speakers.contains(&doc.speaker) { weights.speaker } else { 0.0 },
             date: weights.date * date,
-            kind: told + if doc.marks & MARK_QUESTION == 0 { 0.0 } else { weights.asks },
+            kind: told,
             salience: weights.salience * doc.salience_at(store.calls()),
-            trust: trusted(doc.trust),
+            trust: trusted(doc.trust) * if own.contains(&doc.speaker) && !question.own { weights.own } else { 1.0 },
         };
         found.push(Scored { place, parts });
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use metnos_proto::msg::common::Trust;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::when;
+use super::{OWN_SPEAKERS, when};
 use crate::chronicle::event::{trust_name, trust_named};
 use crate::chronicle::index::open_projection;
 use crate::error::{During, Error, Result};
@@ -25,13 +25,13 @@ pub const SALIENCE_HALF_LIFE: f64 = 2_000.0;
 pub const SALIENCE_GAIN: f64 = 0.1;
 /// How many scopes' turns are kept at hand.
 pub const MAX_SCOPES_AT_HAND: usize = 4;
+/// How often a stem is looked at in one turn: more of it says nothing new.
+pub const MAX_TIMES: u32 = 64;
 /// How long a silence ends a conversation, in milliseconds.
 pub const SESSION_GAP_MS: u64 = 4 * 3_600_000;
 
 const TABLES: &str = include_str!("store.sql");
 
-/// The turn asks something and tells nothing.
-pub const MARK_QUESTION: u8 = 1;
 /// The turn tells a time.
 pub const MARK_TIME: u8 = 2;
 /// The turn tells a number.
@@ -111,6 +111,13 @@ impl Scope {
         self.docs.binary_search_by_key(&doc, |one| one.doc).ok()
     }
 
+    /// Whose turns are own answers, by their number.
+    #[must_use]
+    pub fn own_speakers(&self) -> Vec<u16> {
+        let own = |(_, name): &(u16, &String)| OWN_SPEAKERS.contains(&name.as_str());
+        (0_u16..).zip(&self.speakers).filter(own).map(|(number, _)| number).collect()
+    }
+
     fn speaker(&mut self, name: &str) -> u16 {
         let at = self.speakers.iter().position(|known| known == name).unwrap_or_else(|| {
             self.speakers.push(name.to_owned());
@@ -123,6 +130,15 @@ impl Scope {
 /// A stem as it stands in the index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stem(String);
+
+/// Where a stem stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Posting {
+    /// The place of the turn among the scope's.
+    pub place: u32,
+    /// Which of the turn's words that carry meaning it is.
+    pub offset: u32,
+}
 
 /// The database, and the scopes at hand.
 #[derive(Debug)]
@@ -312,7 +328,7 @@ impl Store {
             session,
             speaker: scope.speaker(turn.speaker),
             words: u32::try_from(heard.len()).unwrap_or(u32::MAX),
-            marks: marks(turn.text, &heard),
+            marks: marks(&heard),
             trust: turn.trust,
             salience: 0.0,
             used_at: 0,
@@ -402,34 +418,30 @@ impl Store {
         Ok(unsigned(count))
     }
 
-    /// Where a stem stands in a scope: the place of each turn and how often it stands there, in order.
-    /// `None` when it stands in more than `most` turns.
+    /// Where a stem stands in a scope, in order, at most [`MAX_TIMES`] times in a turn. `None` when it stands in more than `most` turns.
     ///
     /// # Errors
     /// When the database says no.
-    pub fn places(&self, scope: &Scope, stem: &Stem, most: usize) -> Result<Option<Vec<(u32, u32)>>> {
-        let mut found: Vec<(u32, u32)> = Vec::new();
-        let mut last = None;
-        let mut all = self.db.prepare_cached("SELECT doc FROM places WHERE term = ?1").during(READING)?;
+    pub fn postings(&self, scope: &Scope, stem: &Stem, most: usize) -> Result<Option<Vec<Posting>>> {
+        let mut found: Vec<Posting> = Vec::new();
+        let (mut last, mut place, mut turns, mut times) = (None, None, 0, 0);
+        let mut all = self.db.prepare_cached("SELECT doc, offset FROM places WHERE term = ?1").during(READING)?;
         let mut rows = all.query([&stem.0]).during(READING)?;
         while let Some(row) = rows.next().during(READING)? {
             let doc: i64 = row.get(0).during(READING)?;
-            if last == Some(doc) {
-                if let Some((_, times)) = found.last_mut() {
-                    *times += 1;
+            if last != Some(doc) {
+                (last, times) = (Some(doc), 0);
+                // A turn that was forgotten may stand in the index until it is next tidied.
+                place = scope.place(unsigned(doc)).and_then(|place| u32::try_from(place).ok());
+                turns += usize::from(place.is_some());
+                if turns > most {
+                    return Ok(None);
                 }
-                continue;
             }
-            last = Some(doc);
-            // A turn that was forgotten may stand in the index until it is next tidied.
-            let Some(place) = scope.place(unsigned(doc)).and_then(|place| u32::try_from(place).ok()) else {
-                last = None;
-                continue;
-            };
-            if found.len() >= most {
-                return Ok(None);
+            times += 1;
+            if let Some(place) = place.filter(|_| times <= MAX_TIMES) {
+                found.push(Posting { place, offset: row.get(1).during(READING)? });
             }
-            found.push((place, 1));
         }
         Ok(Some(found))
     }
@@ -470,14 +482,8 @@ fn body(scope: i64, heard: &[String]) -> String {
     body
 }
 
-fn marks(text: &str, heard: &[String]) -> u8 {
+fn marks(heard: &[String]) -> u8 {
     let mut marks = 0;
-    // What is left of it when its questions are taken out.
-    let told = text.split_inclusive(['.', '!', '?', '\n']).filter(|sentence| !sentence.trim_end().ends_with('?'));
-    let told: usize = told.map(|sentence| sentence.split_whitespace().count()).sum();
-    if text.contains('?') && told <= MAX_TOLD_BESIDE_A_QUESTION {
-        marks |= MARK_QUESTION;
-    }
     if when::states_time(heard) {
         marks |= MARK_TIME;
     }
@@ -486,6 +492,3 @@ fn marks(text: &str, heard: &[String]) -> u8 {
     }
     marks
 }
-
-/// A turn whose sentences that are no questions have no more words than this only asks.
-const MAX_TOLD_BESIDE_A_QUESTION: usize = 4;

@@ -48,6 +48,78 @@ fn a_question_handed_over_as_it_is_finds_its_turn() {
     assert!(found(&mut store, ANNA, "").is_empty());
 }
 
+/// As many small words and others as a long answer has, without those that are asked for.
+fn page(words: usize) -> String {
+    "there are several options that you could consider before the weekend ".repeat(words / 10)
+}
+
+/// One answer of a page after each of these.
+fn with_answers(told: &[&str], answer: impl Fn(&str) -> String) -> Store {
+    let mut store = Store::ephemeral().unwrap();
+    for (at, text) in (0_u64..).zip(told) {
+        let (ts_ms, answer) = (MAY + at * 60_000, answer(text));
+        let said = Turn { text, ..told_at(2 * at + 1, "owner", ts_ms) };
+        let own = Turn { text: &answer, trust: Trust::Tool, ..told_at(2 * at + 2, "metnos", ts_ms + 1) };
+        store.apply(&[said, own], &[], 2 * at + 2).unwrap();
+    }
+    store
+}
+
+fn told_at(doc: u64, speaker: &'static str, ts_ms: u64) -> Turn<'static> {
+    told(doc, ANNA, speaker, ts_ms, "")
+}
+
+#[test]
+fn long_answer_that_repeats_the_words_stands_behind_the_turn() {
+    let told = ["The boiler lost water on Monday.", "We painted the fence.", "My sister moved to Lyon."];
+    let mut store =
+        with_answers(&told, |text| format!("{} {text} {} {text} {}", page(100), page(100), text.repeat(3)));
+    assert_eq!(found(&mut store, ANNA, "which boiler lost water?")[0], 1);
+    assert_eq!(found(&mut store, ANNA, "where did my sister move?")[0], 5);
+}
+
+#[test]
+fn answer_is_found_first_when_the_question_asks_for_it() {
+    let told = ["How do I clean the copper pots?", "What about the floor?"];
+    let mut store = with_answers(&told, |text| {
+        format!("{} For copper pots take vinegar and salt. {text} {}", page(60), page(60))
+    });
+    assert_eq!(found(&mut store, ANNA, "what did you suggest for the copper pots, vinegar?")[0], 2);
+    assert_eq!(found(&mut store, ANNA, "che cosa mi hai consigliato per copper pots, vinegar?")[0], 2);
+}
+
+#[test]
+fn words_of_one_passage_count_more_than_words_scattered_over_a_page() {
+    let near = format!("{} the plumber mended the boiler valve {}", page(200), page(200));
+    let far = format!("plumber {} boiler {} valve {}", page(140), page(140), page(140));
+    let turn = |doc, text| Turn { text, ..told_at(doc, "owner", MAY + doc * 2 * SESSION_GAP_MS) };
+    let mut store = Store::ephemeral().unwrap();
+    store.apply(&[turn(1, far.as_str()), turn(2, near.as_str())], &[], 2).unwrap();
+    assert_eq!(found(&mut store, ANNA, "plumber boiler valve"), [2, 1]);
+}
+
+#[test]
+fn turn_that_only_asks_is_found_like_one_that_tells() {
+    let mut store = store(&[
+        told(1, ANNA, "owner", MAY, "How long must a goose be roasted?"),
+        told(2, ANNA, "owner", MAY + 2 * SESSION_GAP_MS, "Somebody else roasted something like a goose long ago."),
+    ]);
+    assert_eq!(found(&mut store, ANNA, "roasted goose")[0], 1);
+}
+
+#[test]
+fn a_word_repeated_without_end_is_looked_at_a_bounded_number_of_times() {
+    let endless = "boiler ".repeat(4 * store::MAX_TIMES as usize);
+    let mut store = Store::ephemeral().unwrap();
+    store.apply(&[Turn { text: &endless, ..told_at(1, "owner", MAY) }], &[], 1).unwrap();
+    store.scope(ANNA).unwrap();
+    let scope = store.held(ANNA).unwrap();
+    let stem = &store::stems_of(scope, "boiler")[0];
+    assert_eq!(store.postings(scope, stem, 9).unwrap().unwrap().len(), store::MAX_TIMES as usize);
+    assert_eq!(store.postings(scope, stem, 0).unwrap(), None);
+    assert_eq!(found(&mut store, ANNA, "boiler"), [1]);
+}
+
 #[test]
 fn a_turn_that_shares_no_word_is_found_beside_the_one_that_does() {
     let mut store = home();

@@ -40,7 +40,7 @@ pub fn bench(
 ) -> Result<Exit, CtlError> {
     match command {
         BenchCommand::Recall { file } => {
-            let report = metnos_quality::recall(file, |text| show_progress(screen, text))?;
+            let report = metnos_quality::recall(file.as_deref(), |text| show_progress(screen, text))?;
             show(screen, report)
         }
         BenchCommand::Next { file } => {

@@ -744,12 +744,12 @@ pub enum TraceCommand {
 /// See [`Command::Bench`].
 #[derive(Debug, Subcommand)]
 pub enum BenchCommand {
-    /// Measure how often a question finds its evidence
+    /// Measure how often a question finds its evidence, beside SQLite's FTS5 alone
     #[command(after_help = "Each line of FILE is a conversation: {\"conversation\",\"turns\":[{\"id\",\"session\",\
 \"time\",\"speaker\",\"text\"}],\"questions\":[{\"q\",\"category\",\"evidence\":[\"id\"]}]}")]
     Recall {
-        /// The conversations and questions, JSON lines
-        file: PathBuf,
+        /// The conversations and questions, JSON lines [default: the synthetic sets]
+        file: Option<PathBuf>,
     },
     /// Measure how often the next executor is ranked among the first, without and with the mnestome
     #[command(after_help = "Each line of FILE is a message of a dialogue, in order: {\"dialogue\",\"message\",\

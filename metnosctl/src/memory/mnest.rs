@@ -108,7 +108,7 @@ fn show(screen: &mut Screen, mnests: &[Mnest], now_ms: u64) -> Result<(), CtlErr
     let mut table = Table::new(&["FROM", "TO", "WEIGHT", "USES", "STATE", "LAST", "ID"]);
     for mnest in mnests {
         let both = |name: &str, version: &str| shortened(format!("{name} {version}").trim_end(), MAX_NAME_SHOWN);
-        let wished = mnest.desired_signature.as_ref().map_or_else(String::new, wished);
+        let wished = mnest.desired_signature.as_ref().map_or_else(String::new, |one| wished(one) + &ways(mnest, one));
         let to = both(&mnest.dst_executor, mnest.dst_version.as_deref().unwrap_or_default()) + &wished;
         // A wish may come from nothing but words.
         let from = Some(both(&mnest.src_executor, &mnest.src_version)).filter(|from| !from.is_empty());
@@ -140,6 +140,12 @@ fn wished(signature: &DesiredSignature) -> String {
     }
 }
 
+/// In which words a wish was said, where they are not its name: `, said as: email; manda mail`.
+fn ways(mnest: &Mnest, signature: &DesiredSignature) -> String {
+    let said = &signature.summary;
+    if said.is_empty() || *said == mnest.dst_executor { String::new() } else { format!(", said as: {said}") }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -152,13 +158,16 @@ mod tests {
         let field = |name: &str| vec![DesiredField { kind: "string".to_owned(), name: name.to_owned() }];
         let signature =
             DesiredSignature { inputs: field("path"), outputs: field("text"), ..DesiredSignature::default() };
+        let said = DesiredSignature { summary: "email; manda mail".to_owned(), ..DesiredSignature::default() };
         let mnests = [
             Mnest { uses: 2, ..mnest_list::mnest(["fs_read", "text_stats"], 0.15, "active") },
             mnest_list::mnest(["", "wish"], 0.1, "proto"),
             Mnest { desired_signature: Some(signature), ..mnest_list::mnest(["", "pdf to text"], 0.1, "proto") },
+            Mnest { desired_signature: Some(said), ..mnest_list::mnest(["", "send mail"], 0.1, "proto") },
         ];
         show(&mut paper, &mnests, 61_000).unwrap();
         let lines: Vec<String> = out.text().lines().map(str::to_owned).collect();
+        assert!(lines[4].contains("send mail, said as: email; manda mail  "), "{}", lines[4]);
         // The column is as wide as the longest wish.
         assert!(lines[1].starts_with("fs_read 1.0.0  text_stats 1.0.0 "), "{}", lines[1]);
         assert!(lines[1].contains("  0.150   2"), "{}", lines[1]);

@@ -59,7 +59,8 @@ pub struct DesiredSignature {
     /// What it should give.
     #[serde(default)]
     pub outputs: Vec<DesiredField>,
-    /// The words of the wish; the chronicle has them beside the signature.
+    /// The words of a description; or in which words of the lexicon the wish was said, `; ` between them. The chronicle has what
+    /// was said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
 }

@@ -15,6 +15,7 @@ use crate::chronicle::event::EventType;
 use crate::chronicle::index::{IndexRow, TurnFacts};
 use crate::chronicle::payload::{self, PolicyDecision};
 use crate::mnestome::derive::fed;
+use crate::mnestome::wish::wished;
 
 /// The most thoughts of one turn of which it is kept what was sent: more than a planner that keeps to its bounds has.
 pub const MAX_ASKED: usize = 64;
@@ -128,7 +129,7 @@ impl Journal {
             .collect();
         edges.sort();
         edges.dedup();
-        let wishes = usize::from(!close.wish.trim().is_empty());
+        let wishes = usize::from(wished(close).is_some());
         Ok(TurnClosed { mnests: u16::try_from(edges.len() + wishes).unwrap_or(u16::MAX) })
     }
 

@@ -1,5 +1,7 @@
 //! What bears on the order of executors in a turn: what was used for requests like this one, and what followed from it.
 
+use std::collections::BTreeSet;
+
 use metnos_rank::history::{History, Past};
 use metnos_rank::order::{Context, followers};
 
@@ -14,17 +16,26 @@ use crate::recall::Hit;
 
 /// How many earlier requests are looked at for what was used.
 const MAX_PAST: usize = 12;
+/// How many of the principal's last requests are looked at beside them, alike or not: what is used most is likelier.
+const MAX_RECENT: u32 = 16;
 /// How many mnests of the last executor are looked at.
 const MAX_FOLLOWERS: usize = 64;
 
-/// What was used when the principal asked for something like it.
+/// What was used when the principal asked for something like it, and what was used last, oldest first.
 fn past(chronicle: &Chronicle, facts: &TurnFacts, hits: &[Hit]) -> Result<History> {
     let before = facts.said.unwrap_or(0);
+    let recent = chronicle.index().said_by(&facts.peer, before, MAX_RECENT)?;
+    let alike = hits.iter().take(MAX_PAST).map(|hit| hit.doc.doc);
+    let lines: BTreeSet<u64> = recent.iter().map(|row| row.seq).chain(alike).collect();
     let mut past = Vec::new();
-    for hit in hits.iter().take(MAX_PAST) {
-        let Some(turn) = chronicle.index().row(hit.doc.doc)?.and_then(|row| row.turn) else { continue };
-        let used = successes(&records(chronicle, turn, before)?).into_iter().map(|id| id.name).collect();
-        let Ok(Some((.., asked))) = said_in(chronicle, hit.doc.doc) else { continue };
+    for line in lines {
+        let Some(turn) = chronicle.index().row(line)?.and_then(|row| row.turn) else { continue };
+        let used: Vec<String> =
+            successes(&records(chronicle, turn, before)?).into_iter().map(|id| id.name).collect();
+        if used.is_empty() {
+            continue;
+        }
+        let Ok(Some((.., asked))) = said_in(chronicle, line) else { continue };
         past.push(Past { asked, used });
     }
     Ok(History::of(&past))
