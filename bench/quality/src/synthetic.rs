@@ -28,16 +28,34 @@ pub fn sets() -> Vec<(&'static str, Vec<String>)> {
 }
 
 const PEOPLE: [&str; 20] = [
-    "Anna", "Bruno", "Carla", "Dario", "Elena", "Fabio", "Greta", "Hugo", "Irene", "Jonas", "Karin", "Luca", "Marta", "Nino", "Olga",
-    "Paolo", "Rosa", "Silvia", "Tomas", "Vera",
+    "Anna", "Bruno", "Carla", "Dario", "Elena", "Fabio", "Greta", "Hugo", "Irene", "Jonas", "Karin", "Luca", "Marta",
+    "Nino", "Olga", "Paolo", "Rosa", "Silvia", "Tomas", "Vera",
 ];
 const THINGS: [&str; 20] = [
-    "boiler", "bicycle", "piano", "garden shed", "camera", "kayak", "sewing machine", "oven", "telescope", "tent", "violin", "washing machine",
-    "laptop", "scooter", "bookcase", "lawn mower", "fridge", "sofa", "drill", "lamp",
+    "boiler",
+    "bicycle",
+    "piano",
+    "garden shed",
+    "camera",
+    "kayak",
+    "sewing machine",
+    "oven",
+    "telescope",
+    "tent",
+    "violin",
+    "washing machine",
+    "laptop",
+    "scooter",
+    "bookcase",
+    "lawn mower",
+    "fridge",
+    "sofa",
+    "drill",
+    "lamp",
 ];
 const PLACES: [&str; 20] = [
-    "Lyon", "Trieste", "Porto", "Graz", "Bergen", "Turin", "Ghent", "Seville", "Riga", "Cork", "Basel", "Nantes", "Bari", "Malmo", "Krakow",
-    "Leeds", "Parma", "Utrecht", "Split", "Tartu",
+    "Lyon", "Trieste", "Porto", "Graz", "Bergen", "Turin", "Ghent", "Seville", "Riga", "Cork", "Basel", "Nantes",
+    "Bari", "Malmo", "Krakow", "Leeds", "Parma", "Utrecht", "Split", "Tartu",
 ];
 /// What is told, and how it is asked for: `{p}` a person, `{t}` a thing, `{c}` a place.
 const TOLD_AND_ASKED: [(&str, &str); 12] = [

@@ -323,7 +323,13 @@ impl Catalogue {
         let sure: Vec<usize> = meant.iter().filter(|(_, how)| **how >= 0.6 * best).map(|(number, _)| *number).collect();
         let with =
             self.entries.iter().filter(|entry| sure.iter().any(|number| entry.terms.contains_key(number))).count();
-        let light = if lexicon::is_frame(word) { FRAME } else if lexicon::is_light(word) { LIGHT } else { 1.0 };
+        let light = if lexicon::is_frame(word) {
+            FRAME
+        } else if lexicon::is_light(word) {
+            LIGHT
+        } else {
+            1.0
+        };
         QueryTerm { meant, weight: light * rarity(self.len(), with) }
     }
 

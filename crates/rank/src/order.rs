@@ -54,7 +54,9 @@ pub fn scores(asked: &str, catalogue: &Catalogue, names: &[&str], context: &Cont
     names
         .iter()
         .zip(lexical.iter().zip(mnests.iter().zip(past.iter().zip(&prior))))
-        .map(|(name, (words, (mnest, (past, prior))))| words + MNESTS * mnest + PAST * past + PRIOR * prior + trace(name))
+        .map(|(name, (words, (mnest, (past, prior))))| {
+            words + MNESTS * mnest + PAST * past + PRIOR * prior + trace(name)
+        })
         .collect()
 }
 

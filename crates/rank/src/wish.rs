@@ -50,7 +50,11 @@ impl Meaning {
     /// The wish's name, the same for all that wish for it.
     #[must_use]
     pub fn name(&self) -> String {
-        if self.verb == self.object { self.verb.to_owned() } else { format!("{} {}", self.verb, self.object).trim_end().to_owned() }
+        if self.verb == self.object {
+            self.verb.to_owned()
+        } else {
+            format!("{} {}", self.verb, self.object).trim_end().to_owned()
+        }
     }
 
     /// The words of the lexicon by which it was said, such as `email` or `manda mail`.
@@ -108,27 +112,90 @@ fn both(line: &'static str) -> impl Iterator<Item = (Language, &'static str)> {
 
 /// Words before a request that change nothing of it.
 const POLITE: [&str; 38] = [
-    "please", "hey", "ok", "okay", "hi", "hello", "just", "now", "then", "also", "metnos", "and", "so", "quickly", "kindly", "alexa",
-    "per", "favore", "cortesia", "ciao", "senti", "ehi", "adesso", "ora", "poi", "anche", "e", "allora", "subito", "gentilmente", "dai",
-    "buongiorno", "buonasera", "scusa", "sorry", "well", "again", "quick",
+    "please",
+    "hey",
+    "ok",
+    "okay",
+    "hi",
+    "hello",
+    "just",
+    "now",
+    "then",
+    "also",
+    "metnos",
+    "and",
+    "so",
+    "quickly",
+    "kindly",
+    "alexa",
+    "per",
+    "favore",
+    "cortesia",
+    "ciao",
+    "senti",
+    "ehi",
+    "adesso",
+    "ora",
+    "poi",
+    "anche",
+    "e",
+    "allora",
+    "subito",
+    "gentilmente",
+    "dai",
+    "buongiorno",
+    "buonasera",
+    "scusa",
+    "sorry",
+    "well",
+    "again",
+    "quick",
 ];
 /// What asks for an act, each with the words that must follow one another.
 const ASKS: [&[&str]; 36] = [
-    &["can", "you"], &["could", "you"], &["would", "you"], &["will", "you"], &["can", "we"], &["can", "i"], &["may", "i"],
-    &["i", "want", "you", "to"], &["i", "need", "you", "to"], &["i", "d", "like", "you", "to"], &["i", "would", "like", "you", "to"],
-    &["i", "d", "like", "to"], &["i", "would", "like", "to"], &["i", "want", "to"], &["i", "need", "to"], &["i", "want"], &["i", "need"],
-    &["i", "d", "like"], &["i", "would", "like"], &["would", "you", "mind"], &["are", "you", "able", "to"],
-    &["puoi"], &["potresti"], &["mi", "puoi"], &["mi", "potresti"], &["puoi", "mi"], &["vorrei"], &["voglio"],
-    &["vorrei", "che", "tu"], &["devi"], &["dovresti"], &["ho", "bisogno", "di"], &["mi", "serve"], &["mi", "servono"], &["sai"],
+    &["can", "you"],
+    &["could", "you"],
+    &["would", "you"],
+    &["will", "you"],
+    &["can", "we"],
+    &["can", "i"],
+    &["may", "i"],
+    &["i", "want", "you", "to"],
+    &["i", "need", "you", "to"],
+    &["i", "d", "like", "you", "to"],
+    &["i", "would", "like", "you", "to"],
+    &["i", "d", "like", "to"],
+    &["i", "would", "like", "to"],
+    &["i", "want", "to"],
+    &["i", "need", "to"],
+    &["i", "want"],
+    &["i", "need"],
+    &["i", "d", "like"],
+    &["i", "would", "like"],
+    &["would", "you", "mind"],
+    &["are", "you", "able", "to"],
+    &["puoi"],
+    &["potresti"],
+    &["mi", "puoi"],
+    &["mi", "potresti"],
+    &["puoi", "mi"],
+    &["vorrei"],
+    &["voglio"],
+    &["vorrei", "che", "tu"],
+    &["devi"],
+    &["dovresti"],
+    &["ho", "bisogno", "di"],
+    &["mi", "serve"],
+    &["mi", "servono"],
+    &["sai"],
     &["riesci", "a"],
 ];
 /// Asks of a person's own wish, which may be about something that no program does: they need an object.
 const OWN_WISH: [&str; 7] = ["i", "vorrei", "voglio", "devi", "dovresti", "ho", "mi"];
 /// Words with which a question begins, whose answer may change by the hour.
 const QUESTIONS: [&str; 24] = [
-    "piove", "piovera",
-    "what", "whats", "how", "is", "are", "will", "when", "where", "any", "do", "which", "che", "cosa", "com", "come", "quanto", "quando",
-    "qual", "quale", "quali", "dove", "ci",
+    "piove", "piovera", "what", "whats", "how", "is", "are", "will", "when", "where", "any", "do", "which", "che",
+    "cosa", "com", "come", "quanto", "quando", "qual", "quale", "quali", "dove", "ci",
 ];
 /// Small words after which the object is another's: `a story about a train`.
 const AWAY: [&str; 12] =
@@ -145,7 +212,8 @@ pub fn meaning(request: &str) -> Option<Meaning> {
     let rest = heard.get(at..).unwrap_or_default();
     let (first, after) = rest.split_first()?;
     // `I want …` may be about something that no program does: it takes an object to be a wish.
-    let own_wish = ask.is_some_and(|ask| OWN_WISH.contains(&ask[0]) && !ask.iter().any(|word| ["you", "tu"].contains(word)));
+    let own_wish =
+        ask.is_some_and(|ask| OWN_WISH.contains(&ask[0]) && !ask.iter().any(|word| ["you", "tu"].contains(word)));
     if let Some(verb) = verb_in(first) {
         // `Open the window?` asks for nothing to be done.
         let question = ask.is_none() && verb.language == Language::English && request.trim_end().ends_with('?');
@@ -180,9 +248,7 @@ fn verb_in(word: &str) -> Option<Verb> {
         ["melo", "mela", "meli", "mele", "gliela", "glielo", "mi", "ci", "lo", "la", "li", "le", "ne", "gli"];
     let known = |word: &str| VERB.get(word).copied();
     let bare = || ENDINGS.iter().filter_map(|ending| word.strip_suffix(ending));
-    known(word)
-        .or_else(|| bare().find_map(known))
-        .or_else(|| bare().find_map(|bare| known(&format!("{bare}e"))))
+    known(word).or_else(|| bare().find_map(known)).or_else(|| bare().find_map(|bare| known(&format!("{bare}e"))))
 }
 
 /// An order with this verb.
@@ -204,7 +270,12 @@ fn ordered(verb: Verb, rest: &[String], own_wish: bool) -> Option<Meaning> {
     let itself = OBJECT.get(verb.word).copied().filter(|_| own != "call" && !own_wish);
     let object = itself.or(near)?;
     let stays = STAYING.contains(&own) && !(own == "buy" && object.verb == "book");
-    Some(Meaning { verb: if stays { own } else { object.verb }, object: object.name, sure: true, said: said(Some(object)) })
+    Some(Meaning {
+        verb: if stays { own } else { object.verb },
+        object: object.name,
+        sure: true,
+        said: said(Some(object)),
+    })
 }
 
 /// The first object among the words, until another thing is spoken of.
@@ -234,7 +305,9 @@ fn asked(rest: &[String]) -> Option<Meaning> {
     // `How do dogs react to snow?` is a question of knowledge.
     let now = ["will", "is", "any", "piove", "piovera"].contains(&rest[0].as_str());
     let weather = (now && has(&["piove", "piovera", "nevica", "nevichera", "rain", "raining", "snow", "snowing"]))
-        || rest.windows(2).any(|two| two[0] == "tempo" && ["fa", "fara", "c", "domani", "oggi"].contains(&two[1].as_str()));
+        || rest
+            .windows(2)
+            .any(|two| two[0] == "tempo" && ["fa", "fara", "c", "domani", "oggi"].contains(&two[1].as_str()));
     weather.then_some(Meaning { verb: LOOK_UP, object: "weather", sure: false, said: ["", ""] })
 }
 
@@ -283,10 +356,23 @@ mod tests {
     #[test]
     fn talk_and_questions_of_knowledge_wish_for_nothing() {
         for talk in [
-            "hello", "thanks a lot", "I love jazz music", "do you like music?", "who invented the telephone?",
-            "how does a thermostat work?", "the train was late again", "tell me about the history of trains",
-            "call me later", "in the kitchen", "I want to go home", "vorrei andare al cinema", "la musica è la mia vita",
-            "cos'è un treno?", "", "?", "42",
+            "hello",
+            "thanks a lot",
+            "I love jazz music",
+            "do you like music?",
+            "who invented the telephone?",
+            "how does a thermostat work?",
+            "the train was late again",
+            "tell me about the history of trains",
+            "call me later",
+            "in the kitchen",
+            "I want to go home",
+            "vorrei andare al cinema",
+            "la musica è la mia vita",
+            "cos'è un treno?",
+            "",
+            "?",
+            "42",
         ] {
             assert_eq!(name(talk), None, "{talk}");
         }

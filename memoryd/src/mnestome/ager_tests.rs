@@ -119,9 +119,13 @@ fn executor_with_one_dominant_consumer_is_proposed_for_a_variant() {
 #[test]
 fn wishes_that_are_nearly_the_same_are_one_that_is_wider() {
     let mut history = History::new();
-    for wish in
-        ["paint portraits of vivaldi", "paint portraits of verdi", "knit socks", "paint portraits of puccini", "paint portraits"]
-    {
+    for wish in [
+        "paint portraits of vivaldi",
+        "paint portraits of verdi",
+        "knit socks",
+        "paint portraits of puccini",
+        "paint portraits",
+    ] {
         history.turn(&[], wish);
     }
     history.calls(AGER_EVERY, 0);

@@ -128,12 +128,7 @@ fn look_up(
             seen.push(stem);
             let with = postings.chunk_by(|one, other| one.place == other.place).count();
             let strength = millionths(weight * rarity(with, scope.docs.len()));
-            let at = |one: &super::store::Posting| Found {
-                place: one.place,
-                offset: one.offset,
-                concept,
-                strength,
-            };
+            let at = |one: &super::store::Posting| Found { place: one.place, offset: one.offset, concept, strength };
             found.extend(postings.iter().map(at));
         }
     }

@@ -165,16 +165,41 @@ impl Question {
 /// Whether a question asks for what was answered: `what did you suggest`, `che cosa mi hai consigliato`.
 fn asks_for_answer(heard: &[String]) -> bool {
     const ENGLISH: [&str; 16] = [
-        "recommend", "recommended", "suggest", "suggested", "say", "said", "tell", "told", "give", "gave", "mention",
-        "mentioned", "explain", "explained", "answer", "advise",
+        "recommend",
+        "recommended",
+        "suggest",
+        "suggested",
+        "say",
+        "said",
+        "tell",
+        "told",
+        "give",
+        "gave",
+        "mention",
+        "mentioned",
+        "explain",
+        "explained",
+        "answer",
+        "advise",
     ];
     const ITALIAN: [&str; 12] = [
-        "detto", "consigliato", "suggerito", "spiegato", "risposto", "dato", "scritto", "proposto", "indicato",
-        "elencato", "raccontato", "mostrato",
+        "detto",
+        "consigliato",
+        "suggerito",
+        "spiegato",
+        "risposto",
+        "dato",
+        "scritto",
+        "proposto",
+        "indicato",
+        "elencato",
+        "raccontato",
+        "mostrato",
     ];
     let follows = |lead: &[&str], verbs: &[&str]| {
         heard.iter().enumerate().any(|(at, word)| {
-            lead.contains(&word.as_str()) && heard.iter().skip(at + 1).take(2).any(|next| verbs.contains(&next.as_str()))
+            lead.contains(&word.as_str())
+                && heard.iter().skip(at + 1).take(2).any(|next| verbs.contains(&next.as_str()))
         })
     };
     heard.iter().any(|word| word == "assistant" || word == "assistente")

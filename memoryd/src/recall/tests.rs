@@ -72,8 +72,7 @@ fn told_at(doc: u64, speaker: &'static str, ts_ms: u64) -> Turn<'static> {
 #[test]
 fn long_answer_that_repeats_the_words_stands_behind_the_turn() {
     let told = ["The boiler lost water on Monday.", "We painted the fence.", "My sister moved to Lyon."];
-    let mut store =
-        with_answers(&told, |text| format!("{} {text} {} {text} {}", page(100), page(100), text.repeat(3)));
+    let mut store = with_answers(&told, |text| format!("{} {text} {} {text} {}", page(100), page(100), text.repeat(3)));
     assert_eq!(found(&mut store, ANNA, "which boiler lost water?")[0], 1);
     assert_eq!(found(&mut store, ANNA, "where did my sister move?")[0], 5);
 }
@@ -81,9 +80,8 @@ fn long_answer_that_repeats_the_words_stands_behind_the_turn() {
 #[test]
 fn answer_is_found_first_when_the_question_asks_for_it() {
     let told = ["How do I clean the copper pots?", "What about the floor?"];
-    let mut store = with_answers(&told, |text| {
-        format!("{} For copper pots take vinegar and salt. {text} {}", page(60), page(60))
-    });
+    let mut store =
+        with_answers(&told, |text| format!("{} For copper pots take vinegar and salt. {text} {}", page(60), page(60)));
     assert_eq!(found(&mut store, ANNA, "what did you suggest for the copper pots, vinegar?")[0], 2);
     assert_eq!(found(&mut store, ANNA, "che cosa mi hai consigliato per copper pots, vinegar?")[0], 2);
 }

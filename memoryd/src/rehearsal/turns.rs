@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::{MAX_TURNS, invalid};
 use crate::chronicle::time::Day;
 use crate::error::{During, Result};
-use crate::recall::{self, OWN_SPEAKERS};
 use crate::recall::store::{Store, Turn};
 use crate::recall::when;
+use crate::recall::{self, OWN_SPEAKERS};
 
 /// The only peer in it.
 const PEER: &str = "rehearsal";

@@ -232,7 +232,8 @@ fn memoryd_killed_at_any_time_keeps_all_acknowledged_lines() {
             promised = recorded.seq;
             let _ = planner.begin_turn(TRACE, BeginTurn { turn }, []);
             let signature = WishedSignature::default();
-            let close = CloseTurn { turn, end: TurnEnd::NotUnderstood, wish: format!("send mail number {life}"), signature };
+            let close =
+                CloseTurn { turn, end: TurnEnd::NotUnderstood, wish: format!("send mail number {life}"), signature };
             let _ = planner.close_turn(TRACE, close, []);
         }
         killer.join().unwrap();

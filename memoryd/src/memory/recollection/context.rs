@@ -30,8 +30,7 @@ fn past(chronicle: &Chronicle, facts: &TurnFacts, hits: &[Hit]) -> Result<Histor
     let mut past = Vec::new();
     for line in lines {
         let Some(turn) = chronicle.index().row(line)?.and_then(|row| row.turn) else { continue };
-        let used: Vec<String> =
-            successes(&records(chronicle, turn, before)?).into_iter().map(|id| id.name).collect();
+        let used: Vec<String> = successes(&records(chronicle, turn, before)?).into_iter().map(|id| id.name).collect();
         if used.is_empty() {
             continue;
         }
