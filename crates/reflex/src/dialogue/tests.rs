@@ -170,7 +170,7 @@ fn words_that_only_a_model_understood_are_what_is_pointed_at() {
 }
 
 #[test]
-fn the_butler_answers_to_the_name_of_the_interview_and_calls_the_person_by_his() {
+fn butler_and_person_are_called_by_the_names_of_the_interview() {
     let said = |text: &str| {
         let (text, mut envelope) = after(&[text], &[], Lang::En);
         envelope.home.butler = "Alfredo".into();
