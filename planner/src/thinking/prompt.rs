@@ -122,11 +122,11 @@ impl Frame {
         };
         // The Laws stand with the rules, before everything that others may have had a hand in.
         let mut first = format!("{} {RULES}", name_of(envelope));
-        for file in laws.into_iter().filter_map(|file| shown(file)) {
+        for file in laws.into_iter().filter_map(&shown) {
             first.push_str(&format!("\n\nThese laws of the household stand above everything else.\n\n{file}"));
         }
         let mut system = vec![Block { text: first, cache: false }];
-        let files: Vec<String> = files.into_iter().filter_map(|file| shown(file)).collect();
+        let files: Vec<String> = files.into_iter().filter_map(shown).collect();
         if !files.is_empty() {
             let text = format!("The household has written this about itself and about you.\n\n{}", files.join("\n\n"));
             system.push(Block { text, cache: true });

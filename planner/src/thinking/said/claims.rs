@@ -172,13 +172,9 @@ fn unquoted(text: &str) -> String {
         while let Some((at, open)) = rest.char_indices().find(|(_, c)| close_of(*c).is_some()) {
             let inside = &rest[at + open.len_utf8()..];
             shown.push_str(&rest[..at]);
-            rest = match close_of(open)
-                .and_then(|close| inside.find(close).map(|end| &inside[end + close.len_utf8()..]))
-            {
-                Some(after) => after,
-                // It is never closed: all the rest of the line may be another one's words.
-                None => "",
-            };
+            let close = close_of(open).and_then(|close| inside.find(close).map(|end| end + close.len_utf8()));
+            // It is never closed: all the rest of the line may be another one's words.
+            rest = close.map(|end| &inside[end..]).unwrap_or_default();
             shown.push(' ');
         }
         shown.push_str(rest);
