@@ -51,8 +51,7 @@ const ITALIAN: [&str; 16] = [
 ];
 
 fn named(path: &str) -> Named {
-    path.strip_suffix('/')
-        .map_or_else(|| Named::file(path), |folder| Named { folder: true, ..Named::file(folder) })
+    path.strip_suffix('/').map_or_else(|| Named::file(path), |folder| Named { folder: true, ..Named::file(folder) })
 }
 
 /// How a set of sentences was understood.

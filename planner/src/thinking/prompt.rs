@@ -303,6 +303,21 @@ fn scene(envelope: &Envelope) -> Vec<String> {
     parts
 }
 
+/// What stands before the first message where it is known that no tool can do what the words ask for, in the sentence that
+/// a person would be told without a model; nothing for an empty one.
+#[must_use]
+pub fn impossible(known: &str) -> String {
+    let known = spoken(known);
+    if known.trim().is_empty() {
+        return String::new();
+    }
+    format!(
+        "What the person asks for now is known to be impossible here: {} Tell the person so, call `missing`, and do nothing else \
+         in its place.\n\n",
+        known.trim()
+    )
+}
+
 /// The first message: the day, who speaks, what was said before, and the words last. All of it is the person's own, or
 /// memory that is trusted; what a webhook has brought from outside stands between marks, as every other text from there.
 #[must_use]
@@ -492,6 +507,13 @@ mod tests {
         assert!(opening(&guest, "hello", "").contains("A guest of the household is writing to you at the terminal."));
         let nobody = envelope(candidates(), Lang::En);
         assert!(!opening(&nobody, "hello", "").contains("recent conversation"), "there is no empty section");
+    }
+
+    #[test]
+    fn model_is_told_what_the_reflex_knows_to_be_impossible() {
+        assert_eq!(impossible(" \n"), "");
+        let told = impossible("I cannot send mail yet.");
+        assert!(told.contains("impossible here: I cannot send mail yet. Tell the person so") && told.ends_with("\n\n"));
     }
 
     #[test]

@@ -193,8 +193,17 @@ impl Turn {
         let reply = self.planner.repertoire.borrow_mut().plan(words, &envelope);
         let model = self.planner.model.borrow().clone();
         let (within, reflex) = match (reply, model) {
-            (Reply::NotUnderstood(_) | Reply::Cannot(_), Some(model)) => {
-                return self.within(self.think((words, data), &envelope, &model, pieces)).await;
+            (Reply::NotUnderstood(_), Some(model)) => {
+                return self.within(self.think((words, data), &envelope, (&model, ""), pieces)).await;
+            }
+            (Reply::Cannot(known), Some(model)) => {
+                let thinking = self.think((words, data), &envelope, (&model, &known.text), pieces);
+                let mut ended = self.within(thinking).await;
+                // Whether or not the model has said so.
+                if known.is_wish && ended.wish.text.is_empty() {
+                    ended.wish = Wish::of(words);
+                }
+                return ended;
             }
             (reply, _) => (Duration::from_millis(self.planner.turn_within_ms), self.reflex(words, reply)),
         };

@@ -26,7 +26,7 @@ use crate::thinking::calls::{RunResult, State};
 use crate::thinking::core::{Ask, Event, ModelLoop};
 use crate::thinking::data::{self, spoken};
 use crate::thinking::failure::error_class;
-use crate::thinking::prompt::{Frame, opening};
+use crate::thinking::prompt::{Frame, impossible, opening};
 use crate::thinking::redact_stream::RedactStream;
 use crate::thinking::{ROLE, Wish, speech};
 
@@ -48,17 +48,17 @@ struct StreamedText {
 }
 
 impl Turn {
-    /// Drives the loop to its end.
+    /// Drives the loop to its end. `known` is what the reflex knows to be impossible about the words; empty for nothing.
     pub(super) async fn think(
         &self,
         (words, data): (&str, &str),
         envelope: &Envelope,
-        model: &RoleModel,
+        (model, known): (&RoleModel, &str),
         pieces: DeltaQueue,
     ) -> Result<Ended, RpcError> {
         let mut frame = Frame::within(envelope, model.tools, model.context);
         frame.lang = language_of(words, self.lang);
-        let mut turn = ModelLoop::new(frame, opening(envelope, words, data), model.context);
+        let mut turn = ModelLoop::new(frame, impossible(known) + &opening(envelope, words, data), model.context);
         let asks = turn.start();
         self.go_through(turn, asks, pieces).await
     }

@@ -134,7 +134,8 @@ pub fn items(text: &str, tokens: &[Token<'_>]) -> String {
     let named = things.into_iter().filter_map(|thing| {
         let said = thing.iter().position(|token| !is_article(token.text)).unwrap_or(0);
         let counts = |token: &Token<'_>| is_one_of(token.text, MEASURES);
-        let said = said - usize::from(said > 0 && counts(&thing[said]) && is_one_of(thing[said - 1].text, "a an un una"));
+        let said =
+            said - usize::from(said > 0 && counts(&thing[said]) && is_one_of(thing[said - 1].text, "a an un una"));
         let (first, last) = (thing.get(said)?, thing.last()?);
         text.get(first.start..last.start + last.text.len()).map(str::trim).filter(|text| !text.is_empty())
     });
