@@ -6,10 +6,12 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 36] = [
+const CLASSES: [&str; 39] = [
+    "Ambiguous",
     "BadArgument",
     "BadContent",
     "BadCsv",
+    "BadItem",
     "BadJson",
     "BadPath",
     "BadPattern",
@@ -30,6 +32,7 @@ const CLASSES: [&str; 36] = [
     "NotAFolder",
     "NotFound",
     "NotListed",
+    "NotOnList",
     "NotText",
     "OtherFolder",
     "PermissionDenied",
@@ -69,7 +72,9 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
         "PermissionDenied" | "Forbidden" | "NotListed" => "That may not be reached: tell the person",
         "NotText" | "BadJson" | "BadCsv" | "BadContent" => "What is there has another form than this tool reads",
         "TooLarge" | "TooMany" | "TooMuch" | "TooDeep" => "It is more than this tool takes: ask for less",
-        "BadArgument" | "BadQuery" | "BadPattern" | "BadText" | "BadTime" | "BadUrl" | "NoColumn" | "UnknownZone" => {
+        "Ambiguous" => "More than one fits: ask the person which one is meant",
+        "NotOnList" => "It does not stand on the list: tell the person",
+        "BadArgument" | "BadItem" | "BadQuery" | "BadPattern" | "BadText" | "BadTime" | "BadUrl" | "NoColumn" | "UnknownZone" => {
             "An argument cannot be used: `look` at the result says which"
         }
         "NoSpace" => "There is no room on the disk: tell the person",
