@@ -74,9 +74,8 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
         "TooLarge" | "TooMany" | "TooMuch" | "TooDeep" => "It is more than this tool takes: ask for less",
         "Ambiguous" => "More than one fits: ask the person which one is meant",
         "NotOnList" => "It does not stand on the list: tell the person",
-        "BadArgument" | "BadItem" | "BadQuery" | "BadPattern" | "BadText" | "BadTime" | "BadUrl" | "NoColumn" | "UnknownZone" => {
-            "An argument cannot be used: `look` at the result says which"
-        }
+        "BadArgument" | "BadItem" | "BadQuery" | "BadPattern" | "BadText" | "BadTime" | "BadUrl" | "NoColumn"
+        | "UnknownZone" => "An argument cannot be used: `look` at the result says which",
         "NoSpace" => "There is no room on the disk: tell the person",
         "DnsError" | "HttpError" | "NoAnswer" | "Redirect" | "TlsError" | "Unreachable" | "TooSlow" => {
             "The other side gave no usable answer: try once more, or tell the person"
