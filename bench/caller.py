@@ -29,7 +29,7 @@ EN_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "
 IT_DAYS = ["lunedì", "martedì", "mercoledì", "giovedì", "venerdì", "sabato", "domenica"]
 ITALIAN = re.compile(
     r"\b(il|lo|la|gli|le|che|non|mi|una?|del|della|alla|nella|sulla|per favore|ciao|grazie|chi|cosa|come|dove|quando|quant\w+|"
-    r"annota|ricordati|aggiungi\w*|togli|metti|leggi\w*|cancella\w*|sposta|accendi|spegni|prenota|e)\b|c'è|[àèéìòù]", re.I)
+    r"annota|annulla|buon\w+|ricordati|aggiungi\w*|togli|metti|leggi\w*|cancella\w*|sposta|accendi|spegni|prenota|e)\b|c'è|[àèéìòù]", re.I)
 
 
 def stems(text):
@@ -305,7 +305,7 @@ SKILLS = [
     (r"^(make|start|fai)\b.*\b(note|list|lista)\b", make),
     (r"\b(add|put|need|aggiungi\w*|metti)\b(?!.*\bmusica\b).*\b(list|lista|it)\b|^aggiungici", add),
     (r"expense|spent|spend|spese|speso|pagato|\.csv", table),
-    (r"what (time|day|year)|the date|until christmas|che or|che giorno|quanti ne abbiamo|natale|che anno|^(and in|e a)\b", clock),
+    (r"what (time|day|year)|the date|until christmas|che or[ae] (?:sono|è)|che giorno|quanti ne abbiamo|natale|che anno|^(and in|e a)\b", clock),
     (r"how many|quante parole|quanti (file|cose)", count),
     (r"which notes|quali note|cartella .*\?|what'?s in the \w+ folder", listing),
     (r"\b(where|find|dove|ci sono|who has)\b", search),
