@@ -46,7 +46,8 @@ const ALL_OF_MINE: &str = "files documents file documenti";
 const POSSESSIVES: &str = "my our miei nostri";
 
 /// What is said of a list that is not there yet.
-const MAKING: &str = "make create start begin write prepare set crea creare fai fare prepara preparare scrivi scrivere inizia comincia";
+const MAKING: &str =
+    "make create start begin write prepare set crea creare fai fare prepara preparare scrivi scrivere inizia comincia";
 
 /// What a slot takes.
 #[derive(Debug, Clone, PartialEq)]
