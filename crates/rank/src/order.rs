@@ -114,23 +114,28 @@ impl RankedContracts {
     /// The best `limit` for these words in this context, best first, the last one drawn (see [`picked`]).
     #[must_use]
     pub fn ranked(&self, asked: &str, context: &Context, limit: usize, draw: u64) -> Vec<Candidate> {
-        self.ranked_of(asked, context, limit, draw, |_| true)
+        self.ranked_of(asked, context, (limit, limit), draw, |_| true)
     }
 
-    /// The same of those alone that are in sight.
+    /// The best of those that are in sight: as many as are shown, the last of them drawn, and behind them the next best up to
+    /// the limit. `most` is how many are shown, and the limit.
     #[must_use]
     pub fn ranked_of(
         &self,
         asked: &str,
         context: &Context,
-        limit: usize,
+        most: (usize, usize),
         draw: u64,
         in_sight: impl Fn(&Candidate) -> bool,
     ) -> Vec<Candidate> {
         let names: Vec<&str> = self.candidates.iter().map(|one| one.name.as_str()).collect();
         let mut order = order(asked, &self.catalogue, &names, context);
         order.retain(|at| self.candidates.get(*at).is_some_and(&in_sight));
-        picked(&order, limit, draw).into_iter().filter_map(|at| self.candidates.get(at).cloned()).collect()
+        let (shown, limit) = most;
+        let mut best = picked(&order, shown, draw);
+        let rest: Vec<usize> = order.into_iter().filter(|at| !best.contains(at)).collect();
+        best.extend(rest.into_iter().take(limit.saturating_sub(shown)));
+        best.into_iter().filter_map(|at| self.candidates.get(at).cloned()).collect()
     }
 }
 

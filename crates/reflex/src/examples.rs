@@ -40,30 +40,38 @@ impl std::error::Error for Broken {}
 /// # Errors
 /// The first example that becomes something else.
 pub fn check(candidates: &[Candidate], candidate: &Candidate) -> Result<(), Broken> {
+    match broken(candidates, candidate).next() {
+        Some(broken) => Err(broken),
+        None => Ok(()),
+    }
+}
+
+/// All the examples of which [`check`] tells the first.
+pub fn broken(candidates: &[Candidate], candidate: &Candidate) -> impl Iterator<Item = Broken> {
     let mut all: Vec<Candidate> = candidates.iter().filter(|one| one.name != candidate.name).cloned().collect();
     all.push(candidate.clone());
     let mut envelope = Envelope::empty(all, Lang::En);
     LISTS.clone_into(&mut envelope.home.lists);
     let mut repertoire = Repertoire::default();
-    for example in &candidate.examples {
-        let Some(args) = example.args() else { continue };
+    candidate.examples.iter().filter_map(move |example| {
+        let args = example.args()?;
         let is_there = |name: &str| envelope.candidates.iter().any(|one| one.name == name);
         if example.from().is_some_and(|from| !is_there(&from.executor)) {
-            continue;
+            return None;
         }
         envelope.named = named(example);
         let promised = promised(candidate, example, args);
-        let found = made(repertoire.plan(example.say(), &envelope));
-        if found.as_ref() != Ok(&promised) {
-            return Err(Broken {
-                executor: candidate.name.clone(),
-                example: example.say().to_owned(),
-                promised: told(&promised),
-                found: found.map_or_else(str::to_owned, |calls| told(&calls)),
-            });
-        }
-    }
-    Ok(())
+        let found = made(repertoire.plan(example.say(), &envelope)).map_err(|why| {
+            let rivals = repertoire.rivals(example.say(), &envelope);
+            if rivals.is_empty() { why.to_owned() } else { format!("as much one as another of {}", rivals.join(", ")) }
+        });
+        (found.as_ref() != Ok(&promised)).then(|| Broken {
+            executor: candidate.name.clone(),
+            example: example.say().to_owned(),
+            promised: told(&promised),
+            found: found.map_or_else(|why| why, |calls| told(&calls)),
+        })
+    })
 }
 
 /// What lies in the workspace of an example.
@@ -94,7 +102,7 @@ fn made(reply: Reply) -> Result<Calls, &'static str> {
         Reply::Say(_) => Err("an answer without a call"),
         Reply::Later(_) => Err("a request for later"),
         Reply::Cannot(_) => Err("what nobody here can do"),
-        Reply::NotUnderstood(_) => Err("nothing, or more than one call"),
+        Reply::NotUnderstood(_) => Err("nothing"),
     }
 }
 

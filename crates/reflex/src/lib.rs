@@ -112,7 +112,7 @@ pub fn plan(text: &str, envelope: &Envelope) -> Reply {
 /// words never depends on what it has read before.
 #[derive(Debug, Default)]
 pub struct Repertoire {
-    read: HashMap<String, Rc<Ability>>,
+    contracts: HashMap<String, Rc<Ability>>,
     /// The words of the patterns of the executors that were asked last.
     vocabulary: (Vec<Rc<Ability>>, Rc<Vocabulary>),
 }
@@ -127,13 +127,33 @@ impl Repertoire {
     /// What words become by themselves, whatever was said before.
     fn plan_alone(&mut self, text: &str, envelope: &Envelope) -> Reply {
         let too_long = || Reply::NotUnderstood(answer::speech::not_understood(envelope.lang, Doubt::TooLong, &[]));
+        self.read(text, envelope, |reflex, tokens| reflex.reply(tokens)).unwrap_or_else(too_long)
+    }
+
+    /// The names of the executors that these words may mean as much as each other; none where one is meant, or nothing.
+    #[must_use]
+    pub fn rivals(&mut self, text: &str, envelope: &Envelope) -> Vec<String> {
+        let names = |reflex: &Reflex<'_>, tokens: &[Token<'_>]| {
+            let all = reflex.rivals(tokens).into_iter().filter_map(|at| reflex.abilities.get(at));
+            all.map(|ability| ability.candidate.name.clone()).collect()
+        };
+        self.read(text, envelope, names).unwrap_or_default()
+    }
+
+    /// Reads a request for what is made of it; `None` when it is too long.
+    fn read<T>(
+        &mut self,
+        text: &str,
+        envelope: &Envelope,
+        make: impl FnOnce(&Reflex<'_>, &[Token<'_>]) -> T,
+    ) -> Option<T> {
         if text.len() > MAX_WORDS {
-            return too_long();
+            return None;
         }
-        let Some(mut tokens) = words::token::tokens(text) else { return too_long() };
+        let mut tokens = words::token::tokens(text)?;
         tokens.retain(|token| !words::said::is_emoji(token));
         if matching::ability::weighty_marks(&tokens, |_| false).len() > MAX_MEANINGS {
-            return too_long();
+            return None;
         }
         let spoken = words::token::language(&tokens);
         let abilities = self.abilities(&envelope.candidates[..envelope.candidates.len().min(MAX_CANDIDATES)]);
@@ -149,7 +169,7 @@ impl Repertoire {
         let lang = spoken.unwrap_or(envelope.lang);
         let reflex =
             Reflex { envelope, text, abilities: &abilities, known: &known, vocabulary: &vocabulary, lang, spoken };
-        reflex.reply(&tokens)
+        Some(make(&reflex, &tokens))
     }
 
     fn vocabulary(&mut self, abilities: &[Rc<Ability>]) -> Rc<Vocabulary> {
@@ -166,19 +186,19 @@ impl Repertoire {
     fn abilities(&mut self, candidates: &[Candidate]) -> Vec<Rc<Ability>> {
         let abilities: Vec<Rc<Ability>> = candidates
             .iter()
-            .map(|candidate| match self.read.get(&candidate.name) {
+            .map(|candidate| match self.contracts.get(&candidate.name) {
                 Some(ability) if is_same(&ability.candidate, candidate) => Rc::clone(ability),
                 Some(_) | None => Rc::new(Ability::of(candidate)),
             })
             .collect();
-        if self.read.len() > MAX_CANDIDATES {
-            self.read.clear();
+        if self.contracts.len() > MAX_CANDIDATES {
+            self.contracts.clear();
         }
         for ability in &abilities {
-            match self.read.get_mut(&ability.candidate.name) {
+            match self.contracts.get_mut(&ability.candidate.name) {
                 Some(known) if Rc::ptr_eq(known, ability) => {}
                 Some(known) => *known = Rc::clone(ability),
-                None => drop(self.read.insert(ability.candidate.name.clone(), Rc::clone(ability))),
+                None => drop(self.contracts.insert(ability.candidate.name.clone(), Rc::clone(ability))),
             }
         }
         abilities
@@ -280,17 +300,31 @@ impl Reflex<'_> {
         (self.abilities[found.ability].candidate.class == READ).then(|| answer::speech::again(self.lang, &again))
     }
 
-    /// What the words ask for, taken as one request.
-    fn whole(&self, tokens: &[Token<'_>]) -> Result<Match, Doubt> {
-        if tokens.is_empty() {
-            return Err(Doubt::Empty);
+    /// The executors whose patterns cover the words as much as each other.
+    fn rivals(&self, tokens: &[Token<'_>]) -> Vec<usize> {
+        let words = self.words(tokens);
+        let request = Request::of(&words, self.vocabulary, &self.envelope.home.butler);
+        match matching::covered(self.abilities, &self.envelope.mnests, &request) {
+            Covered::Several(all) => all,
+            Covered::One(_) | Covered::None => Vec::new(),
         }
+    }
+
+    fn words<'a>(&'a self, tokens: &'a [Token<'a>]) -> Words<'a> {
         let lists = words::lists::Places {
             there: &self.envelope.named,
             folder: &self.envelope.home.lists,
             italian: words::lists::is_italian(tokens, self.envelope.lang),
         };
-        let words = Words { text: self.text, tokens, known: self.known, lang: self.lang, lists };
+        Words { text: self.text, tokens, known: self.known, lang: self.lang, lists }
+    }
+
+    /// What the words ask for, taken as one request.
+    fn whole(&self, tokens: &[Token<'_>]) -> Result<Match, Doubt> {
+        if tokens.is_empty() {
+            return Err(Doubt::Empty);
+        }
+        let words = self.words(tokens);
         let request = Request::of(&words, self.vocabulary, &self.envelope.home.butler);
         match matching::covered(self.abilities, &self.envelope.mnests, &request) {
             // "Note call mum tomorrow" may ask for a note, or for something to be done tomorrow.
@@ -298,7 +332,7 @@ impl Reflex<'_> {
                 return Err(Doubt::Later);
             }
             Covered::One(found) => return Ok(*found),
-            Covered::Several => return Err(Doubt::Ambiguous),
+            Covered::Several(_) => return Err(Doubt::Ambiguous),
             Covered::None => {}
         }
         if greets_in_the_middle(tokens) {
@@ -593,6 +627,8 @@ mod household_tests;
 mod lists_tests;
 #[cfg(test)]
 mod pattern_tests;
+#[cfg(test)]
+mod shipped_tests;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use metnos_proto::envelope::{Candidate, Done, Earlier, Envelope, File, Home, Known, Named, Recalled, Recent};
 use metnos_proto::msg::common::{Channel, Lang};
 
-/// How many executors a planner is shown (design: mind §3).
-pub const MAX_CANDIDATES: usize = 16;
+/// How many executors an envelope holds: all that a household has, so that the pattern of each is asked.
+pub const MAX_CANDIDATES: usize = 64;
 /// How many of the principal's own earlier words are shown.
 pub const MAX_RECENT: u32 = 10;
 /// How much of one of them is shown, in characters.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use metnos_calendar::Zone;
-use metnos_proto::envelope::{Envelope, File, RanBefore, Recent};
+use metnos_proto::envelope::{Envelope, File, MAX_SHOWN, RanBefore, Recent};
 use metnos_proto::msg::common::{Channel, Integrity, Lang, Outcome};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::prompt::{Block, Message, Prompt, Tool};
@@ -100,7 +100,7 @@ impl Frame {
     #[must_use]
     pub fn within(envelope: &Envelope, native: bool, window: u32) -> Self {
         let room = if window == 0 { usize::MAX } else { (window as usize / 2).saturating_mul(BYTES_PER_TOKEN) };
-        let mut shown = envelope.candidates.len();
+        let mut shown = envelope.candidates.len().min(MAX_SHOWN);
         loop {
             let frame = Self::of(envelope, native, shown);
             let fits = size(&frame.prompt(&[], true)) <= room;

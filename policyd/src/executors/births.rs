@@ -18,6 +18,7 @@ use tokio::task::{JoinError, JoinSet};
 use crate::executors::Executors;
 use crate::executors::archive::told_why;
 use crate::executors::lifecycle::{MAX_WHY, Step, reconcile};
+use crate::executors::promises;
 use crate::executors::registry::{Signed, Standing, Tested};
 use crate::store::{ReportedState, Row, RowState};
 use crate::text::head;
@@ -207,6 +208,7 @@ impl Executors {
         let tested = Tested::read(&bytes, &digests)?;
         let signed = Signed::read(id, &tested.manifest, &tested.schema, &digests)?;
         let objection = if approved { signed.fault() } else { signed.objection() };
+        let objection = objection.or_else(|| promises::broken(&signed, &self.registry.borrow()));
         if let Some(objection) = objection.or_else(|| self.disowned_code(&digests)) {
             return Err(objection);
         }

@@ -22,6 +22,7 @@ pub mod failure_limit;
 pub mod lifecycle;
 pub mod origins;
 pub mod parcels;
+pub mod promises;
 pub mod registry;
 pub mod seeds;
 pub mod switches;

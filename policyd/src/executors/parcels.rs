@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::decision::sandbox_gone;
 use crate::executors::Executors;
 use crate::executors::origins::{self, MAX_ORIGINS};
+use crate::executors::promises;
 use crate::executors::registry::{Signed, Standing, Tested};
 use crate::guard::shown;
 use crate::people::principal::Principal;
@@ -268,7 +269,7 @@ impl Executors {
         let bytes = candidate.read().map_err(|why| fault(why.to_string()))?;
         let tested = Tested::read(&bytes, digests).map_err(fault)?;
         let signed = Signed::read(id, &tested.manifest, &tested.schema, digests).map_err(fault)?;
-        if let Some(why) = signed.fault() {
+        if let Some(why) = signed.fault().or_else(|| promises::broken(&signed, &self.registry.borrow())) {
             return Err(fault(why));
         }
         let Manifest { executor, effects, sandbox, .. } = signed.manifest;

@@ -330,6 +330,13 @@ impl Registry {
         }
     }
 
+    /// What planners are offered: the public contracts of all that is callable.
+    #[must_use]
+    pub fn offered(&self) -> Vec<Candidate> {
+        let all = self.entries.keys().filter_map(|name| self.callable(name));
+        all.filter(|signed| signed.manifest.contract.offered).map(|signed| signed.candidate()).collect()
+    }
+
     /// The executor that a name means, if it is callable.
     #[must_use]
     pub fn callable(&self, name: &str) -> Option<Rc<Signed>> {

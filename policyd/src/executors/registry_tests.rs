@@ -210,3 +210,34 @@ fn executor_show_reports_what_was_signed() {
     assert_eq!(shown.pointer("/signature").and_then(Value::as_str).map(str::len), Some(128));
     assert!(registry.show("nothing").is_none());
 }
+
+#[test]
+fn executor_whose_examples_do_not_hold_is_not_signed() {
+    let pattern = "[[patterns]]\nlang = \"en\"\nsay = [\"peruse {path:file}\"]\n\n[args]";
+    let written = |name: &str, by: &str, path: &str| {
+        let promise = format!("{{ say = \"peruse a.md\", args = {{ path = \"{path}\" }} }}");
+        let (manifest, schema) = texts();
+        let manifest = manifest.replace("\"read it\"", &promise).replacen("[args]", pattern, 1);
+        let manifest = manifest.replace("fs_read\"", &format!("{name}\"")).replace("\"seed\"", &format!("\"{by}\""));
+        let id = ExecutorId { name: name.into(), version: "1.0.0".into() };
+        Signed::read(&id, &manifest, &schema, &digests(&manifest, &schema)).unwrap()
+    };
+    let broken = |signed: &Signed, registry: &Registry| crate::executors::promises::broken(signed, registry);
+    let mut registry = Registry::new(Vec::new());
+    assert_eq!(broken(&written("fs_read", "seed", "a.md"), &registry), None);
+    let told = broken(&written("fs_read", "seed", "b.md"), &registry).unwrap();
+    assert!(told.contains("examples.broken") && told.contains("peruse a.md") && told.contains("b.md"), "{told}");
+    // What another executor answers already.
+    let own = Rc::new(written("fs_read", "seed", "a.md"));
+    registry.stand(&id("1.0.0"), Standing::Active(Rc::clone(&own)));
+    let rival = written("fs_peruse", "synt:1", "a.md");
+    assert!(broken(&rival, &registry).unwrap().contains("as much one as another of"));
+    assert_eq!(broken(&written("fs_peruse", "seed", "a.md"), &registry), None, "a release is judged by itself");
+    // One without promises that would take the words of another.
+    let (manifest, schema) = texts();
+    let thief =
+        manifest.replacen("[args]", pattern, 1).replace("fs_read\"", "fs_thief\"").replace("\"seed\"", "\"synt:1\"");
+    let thief_id = ExecutorId { name: "fs_thief".into(), version: "1.0.0".into() };
+    let thief = Signed::read(&thief_id, &thief, &schema, &digests(&thief, &schema)).unwrap();
+    assert!(broken(&thief, &registry).unwrap().contains("of fs_read promises"));
+}

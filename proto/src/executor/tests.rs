@@ -603,6 +603,9 @@ fn unreadable_pattern_is_refused_with_what_was_expected() {
     assert!(lang.contains("`de`") && lang.contains("`en` or `it`"), "{lang}");
     let both = with_patterns("[[patterns]]\nlang = \"en\"\nsay = [\"x {path}\"]\nargs = { path = \"a\" }\n");
     assert!(both.unwrap_err().to_string().contains("not both"));
+    let beside = "[[patterns]]\nlang = \"en\"\nsay = [\"sum {all/0/column}\"]\nargs = { all = [{ op = \"sum\" }] }\n";
+    assert!(with_patterns(beside).is_ok());
+    assert!(with_patterns(&beside.replace("op", "column")).is_err());
 }
 
 #[test]

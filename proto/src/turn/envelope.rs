@@ -14,6 +14,10 @@ use crate::executor::{Example, KEEP, Manifest, PatternTable, Schema};
 use crate::ids::Blake3;
 use crate::msg::common::{Channel, Lang};
 
+/// How many executors a model is shown, the best (design: mind §3). An envelope holds more, for the reflex: the patterns of
+/// each say for themselves what is meant.
+pub const MAX_SHOWN: usize = 16;
+
 /// The clean part of an envelope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -74,7 +74,9 @@ impl Ability {
         let examples: Vec<Vec<Token<'_>>> =
             candidate.requests().take(MAX_EXAMPLES).map(|text| tokens(text).unwrap_or_default()).collect();
         let takes_path = slots.iter().any(|slot| slot.want == Want::Path);
-        let folders = example_folders(&examples, takes_path);
+        // What promises its arguments leaves nothing to guess.
+        let guesses = takes_path && candidate.patterns.is_empty();
+        let folders = example_folders(&examples, guesses);
         let mut kinds = PathKinds::default();
         let mut vocabulary = number_names(&candidate.output);
         for tokens in &examples {
@@ -191,11 +193,11 @@ fn list_words(tokens: &[Token<'_>]) -> Vec<bool> {
     found
 }
 
-fn example_folders(examples: &[Vec<Token<'_>>], takes_path: bool) -> BTreeSet<String> {
+fn example_folders(examples: &[Vec<Token<'_>>], guesses: bool) -> BTreeSet<String> {
     let mut folders = BTreeSet::new();
     for tokens in examples {
         add_folders(tokens, &mut folders);
-        if takes_path && !tokens.iter().any(Token::is_path) && !list_words(tokens).contains(&true) {
+        if guesses && !tokens.iter().any(Token::is_path) && !list_words(tokens).contains(&true) {
             folders.extend(shown_folder(tokens));
         }
     }

@@ -56,8 +56,8 @@ pub struct Match {
 pub enum Covered {
     /// This is asked for.
     One(Box<Match>),
-    /// Two different calls are meant as much as each other.
-    Several,
+    /// Different calls are meant as much as each other: of these executors.
+    Several(Vec<usize>),
     /// No pattern covers it.
     None,
 }
@@ -87,7 +87,7 @@ pub fn covered(abilities: &[Rc<Ability>], mnests: &[Known], request: &Request<'_
         *other == at && more.filled.arguments == found.filled.arguments && more.chain == found.chain
     };
     if !best.iter().all(same) || best.iter().any(|(_, found)| found.tied) {
-        return Covered::Several;
+        return Covered::Several(best.into_iter().map(|(at, _)| at).collect());
     }
     let producer = match &found.chain {
         None => None,

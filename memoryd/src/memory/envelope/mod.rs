@@ -5,7 +5,7 @@ mod exchange;
 
 pub(super) use catalogue::Catalogue;
 
-use metnos_proto::envelope::{Candidate, Envelope, Recent};
+use metnos_proto::envelope::{Candidate, Envelope, MAX_SHOWN, Recent};
 use metnos_proto::executor::guests;
 use metnos_proto::ids::{Blake3, SessionId, TurnId};
 use metnos_proto::msg::common::{Lang, RefusalCode, Trust};
@@ -87,9 +87,9 @@ impl Sources<'_> {
         // What the last turns named may be meant by what points back to it.
         let before: Vec<&str> = recent.iter().take(MAX_NAMING).map(|words| words.text.as_str()).collect();
         let asked = asked(&words, &before);
-        let candidates =
-            self.catalogue.contracts(self.chronicle)?.ranked_of(&asked, &context, MAX_CANDIDATES, draw, in_sight);
-        let mnests = self.usage.between(&candidates)?;
+        let most = (MAX_SHOWN, MAX_CANDIDATES);
+        let candidates = self.catalogue.contracts(self.chronicle)?.ranked_of(&asked, &context, most, draw, in_sight);
+        let mnests = self.usage.between(&candidates[..MAX_SHOWN.min(candidates.len())])?;
         let named = self.files.named(facts.trust, &words, &before.join("\n"));
         Ok(build(Parts {
             nonce,

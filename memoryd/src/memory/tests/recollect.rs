@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use metnos_proto::envelope::Envelope;
+use metnos_proto::envelope::{Envelope, MAX_SHOWN};
 use metnos_proto::msg::common::{Channel, Lang, Standing};
 use metnos_proto::msg::memoryd::{
     BeginTurn, CloseTurn, Delivered, Received, Recollect, Rehearse, SearchMemory, WishedSignature,
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::memory::Memory;
 use crate::memory::testing::{Instance, PEER, asker, candidate, received, trace, turn};
-use crate::tiers::envelope::{MAX_CANDIDATES, MAX_RECENT};
+use crate::tiers::envelope::MAX_RECENT;
 
 const GUEST: &str = "telegram:7";
 
@@ -157,15 +157,17 @@ fn exploration_slot_is_stable_for_a_day_and_varies_by_conversation() {
     let instance = Instance::new();
     let mut memory = instance.open();
     let beaten = 6;
-    for n in 0..MAX_CANDIDATES + beaten {
+    for n in 0..MAX_SHOWN + beaten {
         memory.born(&candidate(&format!("tool_{n:02}"), &[])).unwrap();
     }
-    let shown = |envelope: Envelope| -> Vec<String> { envelope.candidates.into_iter().map(|one| one.name).collect() };
+    let shown = |envelope: Envelope| -> Vec<String> {
+        envelope.candidates.into_iter().take(MAX_SHOWN).map(|one| one.name).collect()
+    };
     let first = shown(say(&mut memory, 1, PEER, "compose a sonnet", "Done."));
-    assert_eq!(first.len(), MAX_CANDIDATES);
+    assert_eq!(first.len(), MAX_SHOWN);
     // Equals stand by their names; the last place is drawn among all that are left.
-    let best: Vec<String> = (0..MAX_CANDIDATES - 1).map(|n| format!("tool_{n:02}")).collect();
-    assert_eq!(first[..MAX_CANDIDATES - 1], best);
+    let best: Vec<String> = (0..MAX_SHOWN - 1).map(|n| format!("tool_{n:02}")).collect();
+    assert_eq!(first[..MAX_SHOWN - 1], best);
     assert_eq!(shown(say(&mut memory, 2, PEER, "compose another one", "Done.")), first);
     drop(memory);
     let mut memory = instance.open();

@@ -204,7 +204,7 @@ impl Takes {
             Self::Items | Self::Text => texts(request, at, token, after),
             Self::Words => few(request, at, token, after),
             Self::Word => {
-                let is_word = matches!(token.kind, Kind::Word | Kind::Quoted | Kind::Number | Kind::Pattern);
+                let is_word = token.kind != Kind::Url && token.kind != Kind::Address;
                 let is_plain = token.kind != Kind::Word
                     || !said::is_pronoun(&said::plain(token.text)) && grammar::way(token.text).is_none();
                 one(text(is_word && is_plain))

@@ -6,7 +6,7 @@ mod request;
 mod run;
 
 use metnos_proto::envelope::Candidate;
-use metnos_proto::executor::pattern::{Part, parse};
+use metnos_proto::executor::pattern::{Part, begins_with_word, parse};
 use metnos_proto::msg::common::Lang;
 use serde_json::{Map, Value};
 
@@ -107,12 +107,16 @@ impl Patterns {
     }
 
     fn add(&mut self, parts: &[Part], lang: Lang, candidate: &Candidate) {
+        let changes = candidate.class != crate::READ;
+        // No manifest that is signed has such a line: what changes something begins with its word.
+        if changes && !begins_with_word(parts) {
+            return;
+        }
         let mut line = Compiler { words: self, candidate, lang, nodes: vec![Node::End], slots: Vec::new() };
         let Some(start) = line.sequence(parts, 0) else { return };
         let needs = parts.iter().flat_map(|part| line.needed(part)).collect();
         let Compiler { nodes, mut slots, .. } = line;
         mark(&nodes, start, &mut slots);
-        let changes = candidate.class != crate::READ;
         self.lines.push(Line { nodes, start, slots, needs, lang, table: self.tables.len() - 1, changes });
     }
 

@@ -144,6 +144,12 @@ impl<'a> Request<'a> {
         self.token(at).checked_sub(1).is_some_and(|before| self.words.tokens[before].colon)
     }
 
+    /// Whether "that" stands before the word at `at`: what follows is told, and no request by itself.
+    pub(super) fn introduced(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|before| self.said.get(before));
+        before.is_some_and(|one| matches!(one.plain.as_str(), "that" | "che"))
+    }
+
     /// The one thing that the words from `begin` to `end` call.
     pub(super) fn resolved(&self, begin: usize, end: usize, want: PlaceWant) -> Option<String> {
         let named: &[Named] = self.words.lists.there;

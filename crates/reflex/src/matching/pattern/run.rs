@@ -249,10 +249,8 @@ fn whole(line: &Line, patterns: &Patterns, request: &Request<'_>, best: Best) ->
         let slot = &line.slots[capture.slot];
         let (begin, end) = (capture.begin, capture.took.end);
         let (from, upto) = (request.token(begin), request.token(end));
-        // What is said to be so is no request for another time.
-        let before = begin.checked_sub(1).and_then(|before| request.said.get(before));
-        let is_said = before.is_some_and(|one| matches!(one.plain.as_str(), "that" | "che"));
-        if capture.took.value.is_none() && request.ends.contains(&end) && !request.after_colon(begin) && !is_said {
+        let firm = request.after_colon(begin) || request.introduced(begin);
+        if capture.took.value.is_none() && request.ends.contains(&end) && !firm {
             open_text = Some((from, upto));
         }
         let value = match (&capture.took.value, &slot.takes) {
