@@ -2,11 +2,13 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_proto::edges::{PolicydMind, policyd_mind};
 use metnos_proto::ids::TurnId;
 use metnos_proto::link_async::{Cx, Notes};
+use metnos_proto::models::ModelName;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::mind::{MAX_KEY, ThoughtUsed};
 use metnos_proto::payload::Sealed;
@@ -99,6 +101,29 @@ impl Mind {
         for note in owed {
             self.report_usage(note).await;
         }
+    }
+
+    /// Asks, in the background, what the models of the roles take of which nobody knows whether their server holds
+    /// replies to a schema. Must run inside a [`tokio::task::LocalSet`].
+    pub fn learn(self: &Rc<Self>) {
+        let unknown = |model: &&ModelName| {
+            let decided = self.registry.context(model).is_some_and(|line| line.steps.is_some());
+            !decided && self.substrates.get(&model.substrate).is_some_and(|one| one.is_unknown(&model.model))
+        };
+        let models: Vec<ModelName> = self.registry.roles.values().flatten().filter(unknown).cloned().collect();
+        if models.is_empty() {
+            return;
+        }
+        let mind = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            for model in models {
+                if let Some(substrate) =
+                    mind.substrates.get(&model.substrate).filter(|one| one.is_unknown(&model.model))
+                {
+                    substrate.learn(&model.model).await;
+                }
+            }
+        });
     }
 
     /// Stops thoughts; how many.

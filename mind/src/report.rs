@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use crate::error::quoted;
 use crate::mind::Mind;
 use crate::servers::fair_queue::Lane;
+use crate::servers::registry::ModelTraits;
 use crate::servers::substrate::{CompletionRequest, Substrate};
 use crate::thinking::{Listener, now_ms, refusal};
 
@@ -54,17 +55,18 @@ impl Mind {
     fn role(&self, role: &str) -> Option<RoleModel> {
         let models = self.registry.roles.get(role)?;
         let model = models.iter().find(|model| self.callable(model)).or(models.first())?;
-        let (context, tools) = self.takes(model);
+        let ModelTraits { context, tools, constrained } = self.takes(model);
         Some(RoleModel {
             role: role.to_owned(),
             model: model.to_string(),
             reachable: self.callable(model),
             tools,
             context,
+            constrained,
         })
     }
 
-    fn takes(&self, model: &ModelName) -> (u32, bool) {
+    fn takes(&self, model: &ModelName) -> ModelTraits {
         let said = self.substrates.get(&model.substrate).and_then(|substrate| substrate.said(&model.model));
         self.registry.takes(model, said)
     }
@@ -90,14 +92,14 @@ impl Mind {
 
     fn model(&self, model: &ModelName) -> ModelRow {
         let stale = self.substrates.get(&model.substrate).is_some_and(|substrate| substrate.is_stale(&model.model));
-        let (context, tools) = self.takes(model);
+        let ModelTraits { context, tools, constrained } = self.takes(model);
         let price_per_million = self.registry.price(model, now_ms()).map(|line| ModelPrice {
             micro_in: line.micro_in,
             micro_out: line.micro_out,
             micro_cached: line.micro_cached,
         });
         let callable = self.callable(model);
-        ModelRow { model: model.to_string(), stale, callable, context, tools, price_per_million }
+        ModelRow { model: model.to_string(), stale, callable, context, tools, constrained, price_per_million }
     }
 
     /// What each substrate offers, asked of all at once.
@@ -137,8 +139,8 @@ impl Mind {
     fn offered(&self, name: ModelName) -> OfferedModel {
         let serves = self.registry.roles.iter().filter(|(_, models)| models.contains(&name));
         let roles = serves.map(|(role, _)| role.clone()).collect();
-        let ModelRow { model, stale, callable, context, tools, price_per_million } = self.model(&name);
-        OfferedModel { model, stale, callable, context, tools, price_per_million, roles }
+        let ModelRow { model, stale, callable, context, tools, constrained, price_per_million } = self.model(&name);
+        OfferedModel { model, stale, callable, context, tools, constrained, price_per_million, roles }
     }
 
     /// Asks a model for a word.

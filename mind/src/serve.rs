@@ -82,6 +82,8 @@ impl planner_mind::Serve for Mind {
         MindHealth {}: MindHealth,
         []: [Sealed; 0],
     ) -> Served<MindReport, 0> {
+        // What is learned counts from the next time on: nobody waits for a server here.
+        self.learn();
         Ok((self.report(), []))
     }
 

@@ -69,6 +69,22 @@ pub fn candidates() -> Vec<Candidate> {
     candidates
 }
 
+/// Executors that a household asks for most, by their own files.
+pub fn household() -> Vec<Candidate> {
+    vec![
+        seed!("text_search"),
+        seed!("fs_read"),
+        seed!("fs_append"),
+        seed!("fs_find"),
+        seed!("fs_list"),
+        seed!("text_stats"),
+        seed!("clock_now"),
+        seed!("fs_delete"),
+        seed!("fs_write"),
+        seed!("csv_query"),
+    ]
+}
+
 fn candidate(manifest: &[u8], schema: &str) -> Candidate {
     let manifest = Manifest::parse(manifest).unwrap();
     Candidate::of(&manifest, &Schema::parse(schema.as_bytes()).unwrap())

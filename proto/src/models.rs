@@ -239,7 +239,7 @@ fn micro(text: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(part)
 }
 
-/// What a model takes: `SUBSTRATE/MODEL TOKENS [no-tools]`.
+/// What a model takes: `SUBSTRATE/MODEL TOKENS [no-tools] [steps|no-steps]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextLine {
     /// Which model.
@@ -248,6 +248,8 @@ pub struct ContextLine {
     pub tokens: u32,
     /// Whether it calls tools in its server's own way.
     pub tools: bool,
+    /// Whether it is asked in short steps, each held to a schema; `None` where mind is to find out.
+    pub steps: Option<bool>,
 }
 
 impl ContextLine {
@@ -255,13 +257,19 @@ impl ContextLine {
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let (model, tokens, tools) = match words.as_slice() {
-            [model, tokens] => (model, tokens, true),
-            [model, tokens, "no-tools"] => (model, tokens, false),
+        let [model, tokens, options @ ..] = words.as_slice() else { return None };
+        let (tools, options) = match options {
+            ["no-tools", rest @ ..] => (false, rest),
+            all => (true, all),
+        };
+        let steps = match options {
+            [] => None,
+            ["steps"] => Some(true),
+            ["no-steps"] => Some(false),
             _ => return None,
         };
         let tokens = tokens.parse().ok().filter(|tokens| (1..=MAX_CONTEXT).contains(tokens))?;
-        Some(Self { model: ModelName::parse(model)?, tokens, tools })
+        Some(Self { model: ModelName::parse(model)?, tokens, tools, steps })
     }
 }
 
@@ -336,8 +344,13 @@ mod tests {
         assert_eq!(ModelName::parse("router/"), None);
         assert_eq!(ModelName::parse("router/two words"), None);
         let line = ContextLine::parse("local/tiny 4096 no-tools").unwrap();
-        assert_eq!((line.tokens, line.tools), (4096, false));
-        assert_eq!(ContextLine::parse("local/tiny 0"), None);
+        assert_eq!((line.tokens, line.tools, line.steps), (4096, false, None));
+        let steps = |text: &str| ContextLine::parse(text).map(|line| (line.tools, line.steps));
+        assert_eq!(steps("local/tiny 4096 steps"), Some((true, Some(true))));
+        assert_eq!(steps("local/tiny 4096 no-tools no-steps"), Some((false, Some(false))));
+        for bad in ["local/tiny 0", "local/tiny 9 steps no-steps", "local/tiny 9 steps no-tools", "local/tiny 9 more"] {
+            assert_eq!(ContextLine::parse(bad), None, "{bad}");
+        }
     }
 
     proptest! {

@@ -294,8 +294,8 @@ pub const KEYS: &[Key] = &[
     Key {
         table: "models",
         name: "contexts",
-        doc: "The most tokens that a model takes where its server does not say, and whether it cannot call tools:\n\
-              # \"local/qwen3 32768\", \"local/tiny 4096 no-tools\".",
+        doc: "The most tokens that a model takes where its server does not say, whether it cannot call tools, and whether\n\
+              # it is asked in short steps: \"local/qwen3 32768\", \"local/tiny 4096 no-tools\", \"local/small 8192 steps\".",
         kind: Kind::Contexts,
         default: "[]",
     },

@@ -98,6 +98,7 @@ mod tests {
             reachable,
             tools: true,
             context: 1,
+            constrained: false,
         };
         let heard = |roles: Vec<RoleModel>| Models::Heard(MindReport { roles, says: "as mind says".into() });
         for models in [Models::Unheard, Models::Gone, heard(vec![])] {

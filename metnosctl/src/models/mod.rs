@@ -98,7 +98,12 @@ fn list(screen: &mut Screen, instance: &Instance) -> Result<Exit, CtlError> {
                 (false, false) => inked("does not answer", Ink::Bad),
                 (false, true) => inked("", Ink::Plain),
             };
-            let takes = format!("{} tokens{}", model.context, if model.tools { "" } else { ", no tools" });
+            let how = match (model.constrained, model.tools) {
+                (true, _) => ", in steps",
+                (false, true) => "",
+                (false, false) => ", no tools",
+            };
+            let takes = format!("{} tokens{how}", model.context);
             let price = price(model.price_per_million.as_ref());
             table.row(vec![cell(name), cell(&model.model), cell(takes), cell(price), state]);
         }

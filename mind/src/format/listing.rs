@@ -17,7 +17,17 @@ pub struct ListedModel {
     pub name: String,
     /// The most tokens of prompt and reply together, where the server says so.
     pub context: Option<u32>,
+    /// Whether the server is of a kind that holds replies to a schema; `None` where its list does not show it.
+    pub constrained: Option<bool>,
+    /// How many parameters the model has, where the server says so.
+    pub parameters: Option<u64>,
 }
+
+/// How servers that hold a reply to a schema sign the models that they list: llama.cpp, llama-cpp-python, vLLM, SGLang,
+/// LM Studio, and Ollama where it speaks as OpenAI does.
+const CONSTRAINING: [&str; 6] = ["llamacpp", "me", "vllm", "sglang", "organization_owner", "library"];
+/// Ollama holds replies to a schema from this version on.
+const OLLAMA_SINCE: (u64, u64) = (0, 5);
 
 /// A list of models: in the first field, or in Ollama's.
 #[derive(Default, Deserialize)]
@@ -47,20 +57,69 @@ struct ListEntry {
     max_input_tokens: Option<u64>,
     #[serde(deserialize_with = "any_object")]
     meta: Option<EntryMeta>,
+    #[serde(deserialize_with = "any_text")]
+    owned_by: Option<String>,
+    #[serde(deserialize_with = "any_object")]
+    details: Option<EntryDetails>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct EntryMeta {
+    /// What the server was started with, where it says so; the model may be able to take more.
+    #[serde(deserialize_with = "count")]
+    n_ctx: Option<u64>,
     #[serde(deserialize_with = "count")]
     n_ctx_train: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    n_params: Option<u64>,
+}
+
+/// What Ollama says of a model in its list.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct EntryDetails {
+    #[serde(deserialize_with = "any_text")]
+    parameter_size: Option<String>,
+}
+
+/// "7.6B", "494.03M" in numbers.
+fn parameters_of(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic())?);
+    let thousands = match unit {
+        "K" => 1,
+        "M" => 1_000,
+        "B" => 1_000_000,
+        "T" => 1_000_000_000_u64,
+        _ => return None,
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |text: &str| (1..=6).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(part) {
+        return None;
+    }
+    let part: u64 = format!("{part:0<3}")[..3].parse().ok()?;
+    whole.parse::<u64>().ok()?.checked_mul(1_000)?.checked_add(part)?.checked_mul(thousands)
 }
 
 impl ListEntry {
     fn context(&self) -> Option<u32> {
         let said = self.context_length.or(self.context_window).or(self.max_model_len).or(self.max_input_tokens);
-        let said = said.or_else(|| self.meta.as_ref()?.n_ctx_train);
+        let said = said.or_else(|| self.meta.as_ref().and_then(|meta| meta.n_ctx.or(meta.n_ctx_train)));
         said.and_then(|tokens| u32::try_from(tokens).ok())
+    }
+
+    fn parameters(&self) -> Option<u64> {
+        let meta = self.meta.as_ref().and_then(|meta| meta.n_params);
+        meta.or_else(|| parameters_of(self.details.as_ref()?.parameter_size.as_ref()?))
+    }
+
+    fn constrained(&self, tongue: Dialect) -> Option<bool> {
+        match tongue {
+            Dialect::OpenAi => self.owned_by.as_ref().map(|owner| CONSTRAINING.contains(&owner.as_str())),
+            Dialect::Anthropic | Dialect::Xai | Dialect::Ollama => None,
+        }
     }
 }
 
@@ -78,7 +137,12 @@ pub fn listed(tongue: Dialect, body: &[u8]) -> Result<Vec<ListedModel>, Completi
     };
     let one = |mut entry: ListEntry| {
         let name = name(&mut entry).filter(|name| is_model_name(name))?;
-        Some(ListedModel { name, context: entry.context() })
+        Some(ListedModel {
+            name,
+            context: entry.context(),
+            constrained: entry.constrained(tongue),
+            parameters: entry.parameters(),
+        })
     };
     let list = list.ok_or_else(none)?;
     let mut models: Vec<ListedModel> = list.into_iter().filter_map(one).take(MAX_LISTED).collect();
@@ -107,6 +171,27 @@ pub fn shown(body: &[u8]) -> Result<(Option<u32>, Option<bool>), CompletionError
     let context = model_info.and_then(|info| info.iter().find(|(key, _)| key.ends_with(".context_length"))?.1.as_u64());
     let tools = capabilities.map(|list| list.iter().any(|one| one == "tools"));
     Ok((context.and_then(|tokens| u32::try_from(tokens).ok()), tools))
+}
+
+/// What Ollama says of itself.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Version {
+    #[serde(deserialize_with = "any_text")]
+    version: Option<String>,
+}
+
+/// Whether an Ollama of this version holds replies to a schema.
+///
+/// # Errors
+/// When it is no answer of that kind.
+pub fn constrains(body: &[u8]) -> Result<bool, CompletionError> {
+    let none = || CompletionError::broken("the server does not say which version it is");
+    let Version { version } = read(&crate::format::json::parse(body)?)?;
+    let version = version.ok_or_else(none)?;
+    let mut parts = version.trim_start_matches('v').split('.').map(|part| part.parse::<u64>().ok());
+    let (major, minor) = (parts.next().flatten(), parts.next().flatten());
+    Ok(major.zip(minor).ok_or_else(none)? >= OLLAMA_SINCE)
 }
 
 /// What a server says instead of a reply.
@@ -196,5 +281,55 @@ fn class_of(status: Option<u16>, kind: &str, message: &str) -> Class {
         None if has(&["authentication", "permission"]) => Class::Key,
         None if has(&["not_found"]) => Class::Stale,
         None => Class::Broken,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn one(tongue: Dialect, list: &str) -> ListedModel {
+        listed(tongue, list.as_bytes()).unwrap().remove(0)
+    }
+
+    #[test]
+    fn servers_that_hold_replies_to_a_schema_are_known_by_how_they_sign_their_models() {
+        let of = |owner: &str| one(Dialect::OpenAi, &format!(r#"{{"data": [{{"id": "m"{owner}}}]}}"#)).constrained;
+        for owner in CONSTRAINING {
+            assert_eq!(of(&format!(r#", "owned_by": "{owner}""#)), Some(true), "{owner}");
+        }
+        assert_eq!(of(r#", "owned_by": "openai""#), Some(false));
+        assert_eq!((of(""), of(r#", "owned_by": 7"#)), (None, None));
+        let xai = one(Dialect::Xai, r#"{"data": [{"id": "m", "owned_by": "vllm"}]}"#);
+        assert_eq!(xai.constrained, None);
+        let llama = r#"{"data": [{"id": "m", "owned_by": "llamacpp",
+            "meta": {"n_ctx": 8192, "n_ctx_train": 32768, "n_params": 1777088000}}]}"#;
+        let llama = one(Dialect::OpenAi, llama);
+        assert_eq!((llama.context, llama.parameters), (Some(8_192), Some(1_777_088_000)));
+        let ollama = r#"{"models": [{"name": "m", "details": {"parameter_size": "7.6B"}}]}"#;
+        assert_eq!(one(Dialect::Ollama, ollama).parameters, Some(7_600_000_000));
+    }
+
+    #[test]
+    fn version_of_ollama_says_whether_it_holds_replies_to_a_schema() {
+        let of = |version: &str| constrains(format!(r#"{{"version": "{version}"}}"#).as_bytes()).ok();
+        assert_eq!(
+            (of("0.5.0"), of("0.12.3"), of("1.0"), of("v0.6.1-rc1")),
+            (Some(true), Some(true), Some(true), Some(true))
+        );
+        assert_eq!((of("0.4.9"), of("new"), of("")), (Some(false), None, None));
+        assert!(constrains(b"{}").is_err() && constrains(b"[").is_err());
+    }
+
+    #[test]
+    fn size_of_a_model_is_read_as_ollama_writes_it() {
+        let sizes = [("494.03M", Some(494_030_000)), ("7.6B", Some(7_600_000_000)), ("70B", Some(70_000_000_000))];
+        for (text, wanted) in sizes {
+            assert_eq!(parameters_of(text), wanted, "{text}");
+        }
+        for bad in ["", "B", "7", "7.B", "-7B", "7 B x", "1e9B", "99999999B", "7.6X"] {
+            assert_eq!(parameters_of(bad), None, "{bad}");
+        }
     }
 }

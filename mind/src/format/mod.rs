@@ -24,7 +24,7 @@ use crate::error::CompletionError;
 use crate::format::accumulator::{Accumulator, Counted};
 use crate::format::sse::{Events, LineSplitter};
 
-pub use listing::{ListedModel, complaint, listed, shown};
+pub use listing::{ListedModel, complaint, constrains, listed, shown};
 
 /// What a request is made of, beside the prompt.
 #[derive(Debug, Clone, Copy)]

@@ -253,7 +253,12 @@ fn models_are_listed_and_what_cannot_be_written_down_is_left_out() {
     let names = listed(Dialect::OpenAi, body).unwrap();
     assert_eq!(
         names,
-        [ListedModel { name: "a".into(), context: None }, ListedModel { name: "b".into(), context: Some(8192) }]
+        [("a", None), ("b", Some(8192))].map(|(name, context)| ListedModel {
+            name: name.into(),
+            context,
+            constrained: None,
+            parameters: None,
+        })
     );
     assert_eq!(listed(Dialect::Ollama, br#"{"models":[{"name":"q:1b"}]}"#).unwrap()[0].name, "q:1b");
     assert!(listed(Dialect::Anthropic, br#"{"models":[]}"#).is_err());

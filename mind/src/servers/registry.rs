@@ -25,6 +25,33 @@ const fn usual_context(tongue: Dialect, original: bool) -> u32 {
     }
 }
 
+/// What a server says of one of its models, as far as it does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ModelFeatures {
+    /// The most tokens of prompt and reply together.
+    pub context: Option<u32>,
+    /// Whether it calls tools.
+    pub tools: Option<bool>,
+    /// Whether the server holds a reply to a schema.
+    pub constrained: Option<bool>,
+    /// How many parameters it has.
+    pub parameters: Option<u64>,
+}
+
+/// What a model takes, as far as anybody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelTraits {
+    /// The most tokens of prompt and reply together.
+    pub context: u32,
+    /// Whether it calls tools in its server's own way.
+    pub tools: bool,
+    /// Whether it is asked in short steps, each held to a schema.
+    pub constrained: bool,
+}
+
+/// A model of more parameters is none to be asked in steps, unless the owner says so.
+pub const MAX_SMALL: u64 = 16_000_000_000;
+
 /// The configuration of models.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
@@ -81,16 +108,20 @@ impl Registry {
         self.contexts.iter().find(|line| line.model == *model)
     }
 
-    /// The most tokens of a model and whether it calls tools: the owner's word, else the server's, else the usual.
+    /// What is known of a model: the owner's word, else the server's, else the usual.
     #[must_use]
-    pub fn takes(&self, model: &ModelName, said: Option<(Option<u32>, Option<bool>)>) -> (u32, bool) {
-        let (tokens, tools) = said.unwrap_or_default();
-        if let Some(line) = self.context(model) {
-            return (line.tokens, line.tools);
-        }
+    pub fn takes(&self, model: &ModelName, said: Option<ModelFeatures>) -> ModelTraits {
+        let said = said.unwrap_or_default();
+        let line = self.context(model);
         let usual =
             self.substrate(&model.substrate).map_or(8_192, |line| usual_context(line.tongue, is_original(line)));
-        (tokens.unwrap_or(usual), tools.unwrap_or(true))
+        let small = said.parameters.is_none_or(|count| count <= MAX_SMALL);
+        let found = said.constrained.unwrap_or(false) && small;
+        ModelTraits {
+            context: line.map_or_else(|| said.context.unwrap_or(usual), |line| line.tokens),
+            tools: line.map_or_else(|| said.tools.unwrap_or(true), |line| line.tools),
+            constrained: line.and_then(|line| line.steps).unwrap_or(found),
+        }
     }
 
     /// The price of a model at a time, in milliseconds since the epoch: the newest whose day has begun.
@@ -218,10 +249,34 @@ mod tests {
     #[test]
     fn context_size_comes_from_owner_then_server_then_default() {
         let registry = registry();
-        assert_eq!(registry.takes(&name("local/l"), Some((Some(9), Some(true)))), (4_096, false));
-        assert_eq!(registry.takes(&name("local/m"), Some((Some(9), None))), (9, true));
-        assert_eq!(registry.takes(&name("claude/c"), None), (200_000, true));
-        assert_eq!(registry.takes(&name("local/m"), None), (32_768, true));
+        let said = |context, tools| Some(ModelFeatures { context, tools, ..ModelFeatures::default() });
+        let takes = |model: &str, said| {
+            let ModelTraits { context, tools, .. } = registry.takes(&name(model), said);
+            (context, tools)
+        };
+        assert_eq!(takes("local/l", said(Some(9), Some(true))), (4_096, false));
+        assert_eq!(takes("local/m", said(Some(9), None)), (9, true));
+        assert_eq!(takes("claude/c", None), (200_000, true));
+        assert_eq!(takes("local/m", None), (32_768, true));
+    }
+
+    #[test]
+    fn steps_are_the_owners_word_else_a_small_model_of_a_constraining_server() {
+        let settings = |contexts: &[&str]| ModelSettings {
+            substrates: vec!["local openai http://127.0.0.1:1/v1".into()],
+            contexts: contexts.iter().map(|line| (*line).to_owned()).collect(),
+            ..ModelSettings::default()
+        };
+        let plain = Registry::read(&settings(&["local/yes 4096 steps", "local/no 4096 no-steps"])).unwrap();
+        let steps = |model: &str, constrained: Option<bool>, parameters: Option<u64>| {
+            let said = ModelFeatures { constrained, parameters, ..ModelFeatures::default() };
+            plain.takes(&name(model), Some(said)).constrained
+        };
+        assert!(steps("local/m", Some(true), Some(MAX_SMALL)) && steps("local/m", Some(true), None));
+        assert!(!steps("local/m", Some(true), Some(MAX_SMALL + 1)) && !steps("local/m", None, Some(1)));
+        assert!(!steps("local/m", Some(false), None));
+        assert!(steps("local/yes", Some(false), Some(u64::MAX)) && !steps("local/no", Some(true), Some(1)));
+        assert!(plain.takes(&name("local/yes"), None).constrained && !plain.takes(&name("local/m"), None).constrained);
     }
 
     proptest! {

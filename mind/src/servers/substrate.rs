@@ -21,6 +21,7 @@ use crate::format::accumulator::Counted;
 use crate::format::{self, ListedModel, Reader, RequestOptions};
 use crate::limits::{exhausted, retry_after};
 use crate::servers::fair_queue::FairQueue;
+use crate::servers::registry::ModelFeatures;
 
 /// How often a server is asked for one thought.
 pub const TRIES: u32 = 3;
@@ -30,6 +31,8 @@ const PAUSE_MS: u64 = 300;
 pub const MAX_PAUSE_MS: u64 = 20_000;
 /// How long a server may take to say which models it has, in milliseconds.
 pub const LIST_WITHIN_MS: u64 = 15_000;
+/// How long a server may take, in the background, to say what its models take, in milliseconds.
+pub const LEARN_WITHIN_MS: u64 = 5_000;
 /// The most bytes of an answer that is no stream.
 pub const MAX_BODY: usize = 4 << 20;
 /// The most bytes of a complaint that are read.
@@ -38,9 +41,6 @@ const MAX_COMPLAINT: usize = 64 * 1024;
 pub const MAX_STREAM: usize = 64 << 20;
 /// The version of Anthropic's interface that is spoken.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
-
-/// What a server says that a model takes: tokens, and whether it calls tools.
-pub type ModelFeatures = (Option<u32>, Option<bool>);
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +67,8 @@ pub struct Substrate {
     said: RefCell<HashMap<String, ModelFeatures>>,
     /// Whether it answered when last asked.
     reachable: Cell<bool>,
+    /// It is being asked what its models take.
+    learning: Cell<bool>,
     /// It does not know a schema by name.
     plain_json: Cell<bool>,
     /// Until when it wants to be left alone.
@@ -130,6 +132,7 @@ impl Substrate {
             stale: RefCell::default(),
             said: RefCell::default(),
             reachable: Cell::new(true),
+            learning: Cell::new(false),
             plain_json: Cell::new(false),
             alone_until: Cell::new(None),
         }
@@ -190,13 +193,62 @@ impl Substrate {
     pub async fn discover_models(&self) -> Result<Vec<ListedModel>, CompletionError> {
         let body = self.get(format::models_path(self.line.tongue)).await;
         let models = self.heard(body.and_then(|body| format::listed(self.line.tongue, &body)))?;
-        let mut said = self.said.borrow_mut();
-        for model in &models {
-            if model.context.is_some() {
-                said.entry(model.name.clone()).or_default().0 = model.context;
-            }
-        }
+        self.note(&models);
         Ok(models)
+    }
+
+    /// Keeps what a list says of its models.
+    fn note(&self, models: &[ListedModel]) {
+        let mut said = self.said.borrow_mut();
+        for model in models {
+            let ListedModel { name, context, constrained, parameters } = model;
+            if context.is_none() && constrained.is_none() && parameters.is_none() {
+                continue;
+            }
+            let known = said.entry(name.clone()).or_default();
+            known.context = context.or(known.context);
+            known.constrained = constrained.or(known.constrained);
+            known.parameters = parameters.or(known.parameters);
+        }
+    }
+
+    /// Whether nobody knows yet if this server of the owner's own holds replies to a schema.
+    #[must_use]
+    pub fn is_unknown(&self, model: &str) -> bool {
+        let asks = match self.line.tongue {
+            Dialect::OpenAi | Dialect::Ollama => !self.line.server.tls,
+            Dialect::Anthropic | Dialect::Xai => false,
+        };
+        asks && !self.learning.get() && self.said(model).is_none_or(|said| said.constrained.is_none())
+    }
+
+    /// Asks a server of the owner's own, in the background and within [`LEARN_WITHIN_MS`], what its models take. What it
+    /// does not say stays unknown; whether it answered counts for nothing else.
+    pub async fn learn(&self, model: &str) {
+        if self.learning.replace(true) {
+            return;
+        }
+        let asked = async {
+            let list = self.get(format::models_path(self.line.tongue)).await;
+            if let Ok(models) = list.and_then(|body| format::listed(self.line.tongue, &body)) {
+                self.note(&models);
+                if self.line.tongue == Dialect::OpenAi {
+                    // A list that is signed by nobody is that of a server that promises nothing.
+                    self.said.borrow_mut().entry(model.to_owned()).or_default().constrained.get_or_insert(false);
+                }
+            }
+            if self.line.tongue == Dialect::Ollama
+                && let Ok(body) = self.get("/api/version").await
+            {
+                // One that does not say which version it is is too old, or none.
+                let constrained = format::constrains(&body).unwrap_or(false);
+                self.said.borrow_mut().entry(model.to_owned()).or_default().constrained = Some(constrained);
+            }
+        };
+        if tokio::time::timeout(Duration::from_millis(LEARN_WITHIN_MS), asked).await.is_err() {
+            tracing::info!(substrate = self.line.name, "the server has not said in time what its models take");
+        }
+        self.learning.set(false);
     }
 
     /// Says of one model whether it is among those that the server lists.
@@ -217,8 +269,10 @@ impl Substrate {
         }
         let body = format::show_request(model);
         let answer = self.small(Method::POST, "/api/show", Some(body)).await;
-        if let Ok(takes) = answer.and_then(|body| format::shown(&body)) {
-            self.said.borrow_mut().insert(model.to_owned(), takes);
+        if let Ok((context, tools)) = answer.and_then(|body| format::shown(&body)) {
+            let mut said = self.said.borrow_mut();
+            let known = said.entry(model.to_owned()).or_default();
+            (known.context, known.tools) = (context.or(known.context), tools.or(known.tools));
         }
     }
 

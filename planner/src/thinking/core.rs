@@ -385,7 +385,7 @@ impl ModelLoop {
     fn has_thought(&mut self, reply: &Reply, tokens: u64) -> Vec<Ask> {
         self.used = self.used.saturating_add(tokens.max(1));
         self.begged = false;
-        let heard = parse_reply(reply, &self.frame);
+        let heard = parse_reply(reply, &self.frame, &self.messages);
         let mut asks = Vec::new();
         if !heard.text.is_empty() {
             self.said = self.said.saturating_add(heard.text.len());

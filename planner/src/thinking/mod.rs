@@ -16,6 +16,7 @@ pub mod reply;
 pub mod said;
 mod schema;
 pub mod speech;
+pub mod text_calls;
 pub mod tools;
 
 #[cfg(test)]

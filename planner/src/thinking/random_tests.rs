@@ -99,7 +99,7 @@ proptest! {
     #[test]
     fn a_reply_of_any_bytes_is_read_without_panic(text in "\\PC{0,200}", name in "\\PC{0,20}", arguments in "\\PC{0,80}", native in any::<bool>()) {
         let reply = Reply { text, calls: vec![ModelCall { id: name.clone(), name, arguments }], stop: Stop::End };
-        let _ = super::reply::parse_reply(&reply, &frame(native));
+        let _ = super::reply::parse_reply(&reply, &frame(native), &[]);
     }
 }
 

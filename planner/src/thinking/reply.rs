@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::CallRef;
 use metnos_proto::msg::memoryd::{MAX_WISHED, MAX_WISHED_BYTES, WishedField, WishedSignature};
-use metnos_proto::prompt::{MAX_CALLS as MAX_IN_REPLY, MAX_TOOL_NAME, ModelCall, Reply, Stop};
+use metnos_proto::prompt::{MAX_CALLS as MAX_IN_REPLY, MAX_TOOL_NAME, Message, ModelCall, Reply, Stop};
 use metnos_reflex::answer::shorten;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::data::line;
 use super::prompt::Frame;
+use super::text_calls::{is_echo, looks_like_call, text_calls};
 use super::tools::{LOOK, MISSING, PLAN, UNDO};
 use super::{MAX_CALLS, MAX_SAID, Wish};
 
@@ -96,10 +97,18 @@ pub struct Plan {
     pub later: Vec<Draft>,
 }
 
-/// Reads a reply.
+/// Reads a reply to this conversation.
 #[must_use]
-pub fn parse_reply(reply: &Reply, frame: &Frame) -> ParsedReply {
-    let heard = if frame.native { native(reply, frame) } else { as_json(reply, frame) };
+pub fn parse_reply(reply: &Reply, frame: &Frame, messages: &[Message]) -> ParsedReply {
+    let heard = match written_calls(reply, frame, messages) {
+        Ok(None) if frame.native => native(reply, frame),
+        Ok(None) => as_json(reply, frame),
+        // A model that calls in text is read as one that calls.
+        Ok(Some(called)) => {
+            native(&called, frame).map(|heard| if frame.native { heard } else { in_words(heard, reply) })
+        }
+        Err(wrong) => Err(wrong),
+    };
     let mut heard = match heard {
         Ok(heard) => heard,
         Err(wrong) => {
@@ -110,14 +119,34 @@ pub fn parse_reply(reply: &Reply, frame: &Frame) -> ParsedReply {
     heard
 }
 
+/// The reply that the text of this one stands for, when it is whole calls; none when it is words, or JSON that was asked for.
+///
+/// # Errors
+/// In a sentence for the model, when it only looks like calls: nobody is shown that, and nothing is called.
+fn written_calls(reply: &Reply, frame: &Frame, messages: &[Message]) -> Result<Option<Reply>, String> {
+    let asked_for = !frame.native && unfenced(&reply.text).starts_with('{');
+    if !reply.calls.is_empty() || !looks_like_call(&reply.text) {
+        return Ok(None);
+    }
+    let calls = text_calls(&reply.text, |name| frame.knows(name)).filter(|_| !is_echo(&reply.text, messages));
+    match calls {
+        Some(calls) if reply.stop != Stop::Length => Ok(Some(Reply { text: String::new(), calls, stop: Stop::Calls })),
+        None if asked_for => Ok(None),
+        Some(_) | None => {
+            let why = "you wrote a call as text: nothing was called. Use the tools themselves, or answer in words";
+            Err(why.to_owned())
+        }
+    }
+}
+
+/// Calls that a model without tools has written: they go back into the conversation as it wrote them.
+fn in_words(heard: ParsedReply, reply: &Reply) -> ParsedReply {
+    ParsedReply { again: (reply.text.clone(), Vec::new()), ..heard }
+}
+
 fn native(reply: &Reply, frame: &Frame) -> Result<ParsedReply, String> {
     if reply.calls.len() > MAX_IN_REPLY {
         return Err(format!("one reply may make {MAX_IN_REPLY} calls, this one made {}", reply.calls.len()));
-    }
-    if reply.calls.is_empty() && reply.stop == Stop::End && is_call_in_prose(&reply.text, frame) {
-        return Err(
-            "you wrote a call as text: nothing was called. Use the tools themselves, or answer in words".to_owned()
-        );
     }
     let mut ids = BTreeSet::new();
     let (mut wants, mut again) = (Vec::new(), Vec::new());
@@ -166,15 +195,6 @@ fn arguments(text: &str) -> Result<Map<String, Value>, String> {
 struct JsonAnswer {
     say: Value,
     calls: Value,
-}
-
-/// A call that a model writes as text.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ProseCall {
-    name: Value,
-    tool: Value,
-    function: Value,
 }
 
 /// A call in an answer or a plan.
@@ -295,17 +315,6 @@ fn unfenced(text: &str) -> &str {
     let inner =
         text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).and_then(|rest| rest.strip_suffix("```"));
     inner.map_or(text, str::trim)
-}
-
-/// Whether a text is nothing but a call, as models without practice write them.
-fn is_call_in_prose(text: &str, frame: &Frame) -> bool {
-    let text = unfenced(text);
-    let inner =
-        text.strip_prefix("<tool_call>").and_then(|rest| rest.strip_suffix("</tool_call>")).map_or(text, str::trim);
-    let Ok(object) = json::parse_object(inner.as_bytes(), ANSWER) else { return false };
-    let ProseCall { name, tool, function } = fields(&object);
-    [name, tool, function].iter().any(|named| named.as_str().is_some_and(|name| frame.knows(name)))
-        || object.keys().any(|key| frame.knows(key)) && object.len() == 1
 }
 
 fn draft(call: &Value) -> Result<(String, Map<String, Value>), String> {

@@ -142,7 +142,8 @@ fn references(schema: &Value) -> BTreeSet<(String, String)> {
 }
 
 /// A schema in which each definition stands where it is meant, if only one place means it or it is no longer than a pointer.
-fn inlined(mut schema: Value) -> Value {
+#[must_use]
+pub fn inlined(mut schema: Value) -> Value {
     while let Some((list, name)) = placeable(&schema) {
         let all = schema.get_mut(&list).and_then(Value::as_object_mut);
         let Some(definition) = all.and_then(|all| all.remove(&name)) else { break };
@@ -200,7 +201,8 @@ fn place(schema: &mut Value, pointer: &str, definition: &Value) {
 /// A schema without what is only of use to anyone who checks arguments, which is done whatever a model was shown: how
 /// long texts and lists may be, that numbers are not negative, that nothing else is an argument, and how a text is written
 /// whose format has a name. Nor with what is so anyway: that what is not said is not so.
-fn lean(schema: &Value) -> Value {
+#[must_use]
+pub fn lean(schema: &Value) -> Value {
     let Value::Object(map) = schema else { return schema.clone() };
     let named = |all: &Value| match all {
         Value::Object(all) => Value::Object(all.iter().map(|(name, one)| (name.clone(), lean(one))).collect()),

@@ -7,6 +7,7 @@ pub mod progress;
 pub mod serve;
 mod suspended;
 pub mod think;
+mod turn_loop;
 pub mod turn_notes;
 
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod turn_notes_tests;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use metnos_proto::edges::{PlannerMemoryd, PlannerMind, PlannerPolicyd, planner_mind, planner_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
@@ -45,6 +47,8 @@ pub const THINKING_WITHIN_MS: u64 = 600_000;
 pub const MAX_DELTAS: usize = 256;
 /// The longest the closing of a turn may take, in milliseconds.
 pub const CLOSE_WITHIN_MS: u64 = 15_000;
+/// When mind is asked once more which models there are, after a link to it has come about, in milliseconds.
+pub const HEALTH_AGAIN_MS: u64 = 3_000;
 /// The longest reason why a turn did not answer, in bytes.
 pub const MAX_WHY: usize = 8 * 1024;
 /// The longest wish for something missing, in bytes.
@@ -105,7 +109,7 @@ impl Planner {
     }
 
     /// Starts what runs beside the turns: passing on the progress of calls, and asking mind for its
-    /// health once per link. Must run inside a [`tokio::task::LocalSet`].
+    /// health twice per link; each turn with a model asks again, beside its own work. Must run inside a [`tokio::task::LocalSet`].
     pub fn start(self: &Rc<Self>) {
         tokio::task::spawn_local(Rc::clone(self).pass_progress_on());
         tokio::task::spawn_local(Rc::clone(self).pass_thoughts_on());
@@ -153,18 +157,35 @@ impl Planner {
         let mut generations = self.mind.generations();
         loop {
             if *generations.borrow_and_update() != 0 {
-                match self.mind.health(TraceId::NONE, MindHealth {}, []).await {
-                    Ok((report, [])) => {
-                        let model = report.roles.into_iter().find(|role| role.role == thinking::ROLE);
-                        *self.model.borrow_mut() = model;
-                        tracing::info!(says = report.says, "mind");
-                    }
-                    Err(error) => tracing::warn!(%error, "mind did not say how it is"),
-                }
+                self.hear_of_models().await;
             }
-            if generations.changed().await.is_err() {
+            // A mind that has just started asks its servers meanwhile what their models take.
+            let again = tokio::time::timeout(Duration::from_millis(HEALTH_AGAIN_MS), generations.changed()).await;
+            let changed = match again {
+                Ok(changed) => changed,
+                Err(_) => {
+                    self.hear_of_models().await;
+                    generations.changed().await
+                }
+            };
+            if changed.is_err() {
                 return;
             }
+        }
+    }
+
+    /// Asks mind which models there are, and what they take.
+    async fn hear_of_models(&self) {
+        match self.mind.health(TraceId::NONE, MindHealth {}, []).await {
+            Ok((report, [])) => {
+                let model = report.roles.into_iter().find(|role| role.role == thinking::ROLE);
+                let is_news = *self.model.borrow() != model;
+                *self.model.borrow_mut() = model;
+                if is_news {
+                    tracing::info!(says = report.says, "mind");
+                }
+            }
+            Err(error) => tracing::warn!(%error, "mind did not say how it is"),
         }
     }
 }

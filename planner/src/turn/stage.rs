@@ -66,6 +66,7 @@ pub(super) struct Script {
 /// A scripted model: each thought in turn. What it writes comes in its pieces, and as a whole at the end.
 pub(super) struct Model {
     pub(super) tools: bool,
+    pub(super) constrained: bool,
     pub(super) thoughts: std::collections::VecDeque<ScriptedThought>,
     /// Every prompt that it was shown.
     pub(super) prompts: Vec<Prompt>,
@@ -266,6 +267,7 @@ impl planner_mind::Serve for Script {
             reachable: true,
             tools: model.tools,
             context: 200_000,
+            constrained: model.constrained,
         };
         let roles = self.model.borrow().iter().map(role).collect();
         Ok((MindReport { roles, says: "none".into() }, []))
@@ -339,7 +341,10 @@ impl Stage {
 
     /// With a model that thinks so.
     pub(super) fn thinking(fates: &[(&'static str, Fate)], thoughts: Vec<ScriptedThought>) -> Self {
-        Self::with_model(fates, Some(Model { tools: true, thoughts: thoughts.into(), prompts: Vec::new() }))
+        Self::with_model(
+            fates,
+            Some(Model { tools: true, constrained: false, thoughts: thoughts.into(), prompts: Vec::new() }),
+        )
     }
 
     pub(super) fn with_model(fates: &[(&'static str, Fate)], model: Option<Model>) -> Self {

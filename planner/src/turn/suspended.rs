@@ -5,13 +5,14 @@ use metnos_proto::msg::policyd::SettledAct;
 use metnos_proto::turn_log::Entry;
 use serde::{Deserialize, Serialize};
 
+use super::turn_loop::TurnLoop;
 use crate::thinking::calls::RunResult;
-use crate::thinking::core::{ModelLoop, Settled};
+use crate::thinking::core::Settled;
 
 /// A turn that is suspended, as memoryd keeps it for the planner.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SuspendedTurn {
-    pub(super) turn: ModelLoop,
+    pub(super) turn: TurnLoop,
     pub(super) lang: Lang,
     /// Whether what was said so far ends inside a line.
     pub(super) open_line: bool,

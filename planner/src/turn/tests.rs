@@ -8,7 +8,7 @@ use metnos_proto::msg::common::{Lang, Outcome, RefusalCode};
 use metnos_proto::msg::planner::{CallState, CancelTurn, TurnEnd};
 use serde_json::json;
 
-use super::{CLOSE_WITHIN_MS, MAX_TURNS, MAX_WHY, MAX_WISH, TURN_WITHIN_MS};
+use super::{CLOSE_WITHIN_MS, HEALTH_AGAIN_MS, MAX_TURNS, MAX_WHY, MAX_WISH, TURN_WITHIN_MS};
 use crate::testing::{candidates, envelope, run, until};
 
 use super::stage::{Fate, Stage, file, stats};
@@ -256,12 +256,14 @@ fn the_same_turn_opened_twice_is_a_breach_of_protocol() {
 }
 
 #[test]
-fn mind_is_asked_for_its_health_once_per_link() {
+fn mind_is_asked_for_its_health_twice_per_link() {
     run(async {
         let mut stage = Stage::new(&[("fs_read", file("x"))]);
         stage.ask("read notes/a.md").await;
-        stage.ask("read notes/b.md").await;
         assert_eq!(stage.script.asked("health").len(), 1);
+        tokio::time::sleep(std::time::Duration::from_millis(HEALTH_AGAIN_MS + 1)).await;
+        stage.ask("read notes/b.md").await;
+        assert_eq!(stage.script.asked("health").len(), 2);
     });
 }
 

@@ -2,6 +2,7 @@
 //! model writes as it arrives. It decides nothing; what follows from an answer is the loop's.
 
 use std::rc::Rc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use metnos_proto::edge::RpcError;
 use metnos_proto::envelope::Envelope;
@@ -22,11 +23,11 @@ use tokio::task::JoinSet;
 use super::DeltaQueue;
 use super::drive::{Ended, Turn, refused};
 use super::suspended::SuspendedTurn;
+use super::turn_loop::TurnLoop;
 use crate::thinking::calls::{RunResult, State};
-use crate::thinking::core::{Ask, Event, ModelLoop};
+use crate::thinking::core::{Ask, Event};
 use crate::thinking::data::{self, spoken};
 use crate::thinking::failure::error_class;
-use crate::thinking::prompt::{Frame, impossible, opening};
 use crate::thinking::redact_stream::RedactStream;
 use crate::thinking::{ROLE, Wish, speech};
 
@@ -45,6 +46,8 @@ struct StreamedText {
     redactor: RedactStream,
     /// A piece was lost or the turn was never notified of one: what follows is sent at the end.
     lost: bool,
+    /// What begins so may be a call that is written as text: nobody is shown it before it was read whole.
+    held: bool,
 }
 
 impl Turn {
@@ -56,9 +59,10 @@ impl Turn {
         (model, known): (&RoleModel, &str),
         pieces: DeltaQueue,
     ) -> Result<Ended, RpcError> {
-        let mut frame = Frame::within(envelope, model.tools, model.context);
-        frame.lang = language_of(words, self.lang);
-        let mut turn = ModelLoop::new(frame, impossible(known) + &opening(envelope, words, data), model.context);
+        let planner = Rc::clone(&self.planner);
+        tokio::task::spawn_local(async move { planner.hear_of_models().await });
+        let lang = language_of(words, self.lang);
+        let mut turn = TurnLoop::new(envelope, (words, data), lang, (model, known), now());
         let asks = turn.start();
         self.go_through(turn, asks, pieces).await
     }
@@ -66,7 +70,7 @@ impl Turn {
     /// Carries out asks and what follows from them, to the end or until it must be waited.
     pub(super) async fn go_through(
         &self,
-        mut turn: ModelLoop,
+        mut turn: TurnLoop,
         asks: Vec<Ask>,
         (mut pieces, lost_in): DeltaQueue,
     ) -> Result<Ended, RpcError> {
@@ -107,7 +111,7 @@ impl Turn {
     async fn carry(
         &self,
         ask: Ask,
-        turn: &mut ModelLoop,
+        turn: &mut TurnLoop,
         under_way: &mut JoinSet<StepResult>,
         passed: &mut StreamedText,
     ) -> Result<Option<Ended>, RpcError> {
@@ -192,7 +196,7 @@ impl Turn {
     }
 
     /// Has memoryd keep the turn until a person has answered. Where that is not possible, it goes on without.
-    async fn suspend(&self, turn: &ModelLoop, under_way: &mut JoinSet<StepResult>) -> Result<Option<Ended>, RpcError> {
+    async fn suspend(&self, turn: &TurnLoop, under_way: &mut JoinSet<StepResult>) -> Result<Option<Ended>, RpcError> {
         let why = speech::waits(self.lang).to_owned();
         let mut told = self.door.told();
         told.push(Entry::Done(TurnEnd::Suspended, why.clone()));
@@ -212,7 +216,7 @@ impl Turn {
         }
     }
 
-    async fn act(&self, place: CallRef, turn: &ModelLoop, under_way: &mut JoinSet<StepResult>) -> Result<(), RpcError> {
+    async fn act(&self, place: CallRef, turn: &TurnLoop, under_way: &mut JoinSet<StepResult>) -> Result<(), RpcError> {
         let Some(one) = turn.calls().get(place) else { return Ok(()) };
         let arguments = json::canonical(&one.arguments);
         let shown = masked(&String::from_utf8_lossy(&arguments));
@@ -241,7 +245,7 @@ impl Turn {
     }
 
     /// Tells the person what became of a call.
-    async fn tell_of(&self, turn: &ModelLoop, event: &Event) -> Result<(), RpcError> {
+    async fn tell_of(&self, turn: &TurnLoop, event: &Event) -> Result<(), RpcError> {
         let (place, state, detail) = match event {
             Event::Ran(place, left) if left.outcome == Outcome::Ok => (place, CallState::Succeeded, String::new()),
             Event::Ran(place, left) => (place, CallState::Unsuccessful, left.outcome.name().to_owned()),
@@ -267,6 +271,10 @@ impl Turn {
         let room = crate::thinking::MAX_SAID.saturating_sub(passed.text.len());
         passed.lost |= piece.text.len() > room;
         if piece.thought != passed.thought || self.thinks.get() != passed.thought || passed.lost {
+            return Ok(());
+        }
+        passed.held |= may_be_call(&piece.text);
+        if passed.held {
             return Ok(());
         }
         self.begin_line(passed).await?;
@@ -300,6 +308,17 @@ impl Turn {
     async fn begin_line(&self, passed: &StreamedText) -> Result<(), RpcError> {
         if passed.text.is_empty() && self.open_line.get() { self.say("\n").await } else { Ok(()) }
     }
+}
+
+/// Whether what a model writes may go on as a call: a sign that one begins with stands in it. The end of the thought decides.
+fn may_be_call(piece: &str) -> bool {
+    piece.contains(['<', '{', '[', '`'])
+}
+
+/// The time, in seconds since 1970.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or_default()
 }
 
 /// A refusal is an event for the loop; anything else that went wrong ends the turn.

@@ -72,6 +72,8 @@ pub struct ModelRow {
     pub context: u32,
     /// Whether it can call tools.
     pub tools: bool,
+    /// Whether its server holds replies to a schema, so that it is asked in short steps.
+    pub constrained: bool,
     /// Its price; null when it is not known.
     #[serde(deserialize_with = "nullable")]
     pub price_per_million: Option<ModelPrice>,
@@ -127,6 +129,8 @@ pub struct OfferedModel {
     pub context: u32,
     /// Whether it can call tools.
     pub tools: bool,
+    /// Whether its server holds replies to a schema, so that it is asked in short steps.
+    pub constrained: bool,
     /// Its price; null when it is not known.
     #[serde(deserialize_with = "nullable")]
     pub price_per_million: Option<ModelPrice>,
@@ -182,7 +186,7 @@ mod tests {
     fn model_documents_keep_every_key_and_miss_none() {
         let row = |rest: &str| {
             format!(
-                r#"{{"model": "a/m", "stale": false, "callable": true, "context": 8192, "tools": true,
+                r#"{{"model": "a/m", "stale": false, "callable": true, "context": 8192, "tools": true, "constrained": false,
                     "price_per_million": null{rest}}}"#
             )
         };

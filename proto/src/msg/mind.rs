@@ -173,6 +173,8 @@ words! {
         pub tools: bool,
         /// The most tokens of a prompt and its reply together.
         pub context: u32,
+        /// Whether its server holds a reply to a schema and the model is one to be asked in short steps.
+        pub constrained: bool,
     }
 
     /// What each substrate offers, asked of the substrates now: as JSON beside the answer.

@@ -55,6 +55,7 @@ fn report() -> MindReport {
         reachable: true,
         tools: true,
         context: u32::MAX,
+        constrained: false,
     };
     MindReport { roles: (0..200).map(role).collect(), says: lie.repeat(40) }
 }
