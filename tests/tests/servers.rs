@@ -174,3 +174,116 @@ fn random_llama_streams_counts_keeps_schema_and_ends_turn() {
     until("what it took", Duration::from_secs(30), || (spent(&set).0 > 0).then_some(()));
     set.verify();
 }
+
+/// What a household may say, in two languages: the prompts were tuned on the first half of these and on nothing of the second.
+const HOUSEHOLD: &str = include_str!("data/household.jsonl");
+
+/// How an answer was: as wanted, an honest refusal, or something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    Right,
+    Refused,
+    Wrong,
+}
+
+/// What lies in the workspace, as a person would see it.
+fn lying(folder: &std::path::Path) -> std::collections::BTreeMap<String, String> {
+    let mut all = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            all.extend(lying(&path));
+        } else {
+            all.insert(
+                path.display().to_string(),
+                String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned(),
+            );
+        }
+    }
+    all
+}
+
+/// Asks one question of a set of its own files, and says how the answer was. An effect that the words do not ask for fails
+/// the test: none may come of any model.
+fn asked_of(set: &Instance, question: &Value) -> (Judged, String) {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let notes = set.workspace("notes");
+    for old in std::fs::read_dir(&notes).unwrap().flatten() {
+        if old.path().is_file() {
+            std::fs::remove_file(old.path()).unwrap();
+        }
+    }
+    for (path, content) in question["files"].as_object().unwrap() {
+        let file = set.workspace(path);
+        std::fs::write(&file, text(content)).unwrap();
+        std::os::unix::fs::chown(&file, Some(set.owner()), Some(set.owner())).unwrap();
+    }
+    let before = lying(&notes);
+    let mut command = set.command("metnosctl");
+    command.args(["ask", question["say"].as_str().unwrap()]).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let said =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned()).join(" | ");
+    let after = lying(&notes);
+    let effect = question["effect"]["path"].as_str().map(|path| set.workspace(path).display().to_string());
+    let changed = before
+        .keys()
+        .chain(after.keys())
+        .find(|path| before.get(*path) != after.get(*path) && Some(*path) != effect.as_ref() && !path.contains("/."));
+    assert_eq!(changed, None, "{question}: {said}");
+    let done = effect.is_none_or(|path| {
+        after.get(&path).is_some_and(|now| now.contains(question["effect"]["holds"].as_str().unwrap()))
+    });
+    let holds = |wanted: &Value| {
+        let said = said.to_lowercase();
+        wanted.as_str().unwrap().split('|').any(|one| said.contains(&one.to_lowercase()))
+    };
+    let wanted = question["want"].as_array().unwrap();
+    let judged = match (output.status.success(), question["refuse"] == true) {
+        (true, false) if done && wanted.iter().all(holds) => Judged::Right,
+        (false, true) => Judged::Right,
+        (false, false) => Judged::Refused,
+        (true, _) => Judged::Wrong,
+    };
+    (judged, said)
+}
+
+/// Asks all questions of one model, prints how it did, and gives how many were right.
+fn household(name: &str) -> usize {
+    let server = Server::small_model(name);
+    let (line, model) = (format!("here openai http://127.0.0.1:{}/v1", server.port), format!("here/{name}"));
+    let set = set_with(&line, &model, "between_seconds = 120\n");
+    let constrained =
+        || (set.json(&["models", "list"]).1["roles"][0]["models"][0]["constrained"] == true).then_some(());
+    until("mind to find out what its server is", Duration::from_secs(30), constrained);
+    std::thread::sleep(Duration::from_secs(4));
+    let (mut right, mut took) = (0, Vec::new());
+    for question in HOUSEHOLD.lines() {
+        let question: Value = serde_json::from_str(question).unwrap();
+        let (tokens, began) = (spent(&set).0, std::time::Instant::now());
+        let (judged, said) = asked_of(&set, &question);
+        took.push(began.elapsed().as_secs());
+        right += usize::from(judged == Judged::Right);
+        println!(
+            "{judged:?} {} tokens, {} s: {} -> {said}",
+            spent(&set).0 - tokens,
+            took.last().unwrap(),
+            question["say"]
+        );
+    }
+    took.sort_unstable();
+    println!("{name}: {right} of {} right, median {} s", took.len(), took[took.len() / 2]);
+    set.verify();
+    right
+}
+
+#[test]
+fn smallest_model_does_nothing_that_nobody_asked_for() {
+    household("smol");
+}
+
+#[test]
+fn small_coder_model_answers_half_of_household_questions_without_wrong_effect() {
+    let right = household("coder");
+    assert!(right >= HOUSEHOLD.lines().count() / 2, "{right}");
+}

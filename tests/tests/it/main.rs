@@ -52,6 +52,7 @@ mod seeds;
 mod selftest;
 mod shapes;
 mod slow;
+mod steps;
 mod tamper;
 mod telegram;
 mod terminal;
