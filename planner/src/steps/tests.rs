@@ -60,10 +60,8 @@ impl Turn {
     }
 
     fn prompt(&self) -> &Prompt {
-        let found = self.asks.iter().find_map(|ask| match ask {
-            Ask::Think { prompt, .. } => Some(prompt),
-            _ => None,
-        });
+        let found =
+            self.asks.iter().find_map(|ask| if let Ask::Think { prompt, .. } = ask { Some(prompt) } else { None });
         found.unwrap_or_else(|| panic!("{:?}", self.asks))
     }
 
@@ -110,11 +108,8 @@ impl Turn {
     }
 
     fn said(&self) -> String {
-        let said = self.asks.iter().filter_map(|ask| match ask {
-            Ask::Say(text) => Some(text.as_str()),
-            _ => None,
-        });
-        said.collect()
+        let said = |ask: &Ask| if let Ask::Say(text) = ask { Some(text.clone()) } else { None };
+        self.asks.iter().filter_map(said).collect()
     }
 }
 

@@ -112,7 +112,7 @@ impl Question {
             cannot: flag("cannot", of("cannot"))?,
             card: flag("card", of("card"))?,
         };
-        question.is_decidable(&value)
+        question.decidable(&value)
     }
 
     /// Its language, as a line has it.
@@ -124,7 +124,7 @@ impl Question {
         }
     }
 
-    fn is_decidable(self, line: &Value) -> Result<Self, Malformed> {
+    fn decidable(self, line: &Value) -> Result<Self, Malformed> {
         let wants = !self.want.is_empty() || !self.effects.is_empty();
         if self.cannot && wants {
             return Err(wrong("cannot", &line["cannot"], "no `want` and no `effect` beside it"));

@@ -116,7 +116,8 @@ impl SentenceScope<'_> {
         if let Some(same) = choice.same {
             let is_same = match value {
                 Some(Value::String(text)) => text == same,
-                Some(Value::Bool(_) | Value::Number(_)) => value.is_some_and(|value| value.to_string() == same),
+                Some(Value::Bool(value)) => same == if *value { "true" } else { "false" },
+                Some(Value::Number(number)) => number.to_string() == same,
                 Some(Value::Null | Value::Array(_) | Value::Object(_)) | None => false,
             };
             return if is_same { &choice.one } else { &choice.other };

@@ -74,7 +74,7 @@ fn capital(word: &str) -> String {
 
 /// A list that is called from here on, when it is the one of this path.
 fn list_at(tokens: &[Token<'_>], at: usize, path: &str, lang: Lang) -> Option<String> {
-    let (count, kind) = lists::called_at(tokens, at).filter(|(_, kind)| kind.is_in(path))?;
+    let (count, _) = lists::called_at(tokens, at).filter(|(_, kind)| kind.is_in(path))?;
     Some(with_article(tokens.get(at..at + count)?, lang))
 }
 

@@ -222,7 +222,7 @@ mod tests {
         );
         let refused = act("web_fetch", "net_read", 2, Became::Refused("that host is not allowed".into()));
         assert_eq!(
-            below("The page says 4.", &[refused.clone()], Lang::En),
+            below("The page says 4.", std::slice::from_ref(&refused), Lang::En),
             "Not done: reading a page (that host is not allowed)."
         );
         assert_eq!(below("", &[refused, act("fs_read", "read", 9, USED)], Lang::En), "", "it read something else");
