@@ -211,10 +211,12 @@ mod tests {
     }
 
     fn parcel() -> Parcel {
+        let manifest = manifest("clock_then");
+        let version = crate::executor::Manifest::parse(manifest.as_bytes()).unwrap().id().version;
         Parcel {
-            id: ExecutorId { name: "clock_then".into(), version: "3.0.0".into() },
+            id: ExecutorId { name: "clock_then".into(), version },
             texts: Texts {
-                manifest: manifest("clock_then"),
+                manifest,
                 code: "def run(args, ctx): ...\n".into(),
                 schema: "{}".into(),
                 tests: "à \u{1b} \"".into(),
@@ -268,7 +270,7 @@ mod tests {
         assert!(changed(|value| value["files"]["main.py"] = json!("x".repeat(MAX_CODE_BYTES + 1))).contains("bytes"));
         assert!(changed(|value| drop(value["files"].as_object_mut().unwrap().remove("main.py"))).contains("missing"));
         assert!(changed(|value| value["name"] = json!("fs_read")).contains("its manifest"));
-        assert!(changed(|value| value["version"] = json!("9.0.0")).contains("its manifest"));
+        assert!(changed(|value| value["version"] = json!("99.0.0")).contains("its manifest"));
         assert!(changed(|value| value["name"] = json!("../x")).contains("its manifest"));
         assert!(changed(|value| value["more"] = json!(1)).contains("no parcel has"));
         assert!(changed(|value| value["provenance"]["more"] = json!(1)).contains("no parcel has"));

@@ -1,10 +1,13 @@
 //! What a manifest may ask to be granted, read strictly: a grant that two readers could
 //! understand differently is no grant.
 
+mod quotas;
+
 use super::commands;
 use super::forbidden::{self, Places};
 use super::{Capability, MAX_CAPABILITIES, ManifestError, Sandbox};
 use crate::ids::Blake3;
+pub use quotas::{Quotas, SYNTH};
 
 /// A granted folder.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ManifestError;
+use crate::executor::ManifestError;
 
 /// Limits of one call, and of a day. Missing ones have the defaults of the design (executor §2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ impl Quotas {
         (self.output_mb as usize) << 20
     }
 
-    pub(super) fn validate(&self, cap: &Self) -> Result<(), ManifestError> {
+    pub(in crate::executor) fn validate(&self, cap: &Self) -> Result<(), ManifestError> {
         let range = |name: &str, value: u64, least: u64, most: u64| {
             if (least..=most).contains(&value) {
                 Ok(())
