@@ -283,7 +283,7 @@ fn smallest_model_does_nothing_that_nobody_asked_for() {
 }
 
 #[test]
-fn small_coder_model_answers_half_of_household_questions_without_wrong_effect() {
+fn small_coder_model_answers_half_of_questions_without_wrong_effect() {
     let right = household("coder");
     assert!(right >= HOUSEHOLD.lines().count() / 2, "{right}");
 }

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_hold_replies_to_a_schema_are_known_by_how_they_sign_their_models() {
+    fn servers_that_hold_replies_to_schemas_are_known_by_their_listings() {
         let of = |owner: &str| one(Dialect::OpenAi, &format!(r#"{{"data": [{{"id": "m"{owner}}}]}}"#)).constrained;
         for owner in CONSTRAINING {
             assert_eq!(of(&format!(r#", "owned_by": "{owner}""#)), Some(true), "{owner}");

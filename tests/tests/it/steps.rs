@@ -100,7 +100,7 @@ fn small_model_answers_question_in_three_steps_each_held_to_a_schema() {
 }
 
 #[test]
-fn small_model_that_chooses_an_unasked_effect_is_stopped_by_policy_or_schema() {
+fn small_model_that_chooses_unasked_effect_is_stopped() {
     // It wants to delete whatever it is asked, and says that it has done it.
     let server = server(|body| {
         if schema(body)["anyOf"].is_array() {

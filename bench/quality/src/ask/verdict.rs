@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_known_by_the_end_of_the_turn_and_by_words_only_without_a_call() {
+    fn a_refusal_is_known_by_the_turns_end_and_by_words_only_without_a_call() {
         let line = json!({ "say": "x", "lang": "en", "cannot": true });
         for (end, answer, succeeded, verdict) in [
             (TurnEnd::NotUnderstood, "", &[][..], Verdict::Right),

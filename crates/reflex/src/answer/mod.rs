@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_of_the_manifest_tell_lists_emptiness_errors_and_what_is_missing() {
+    fn sentences_of_the_manifest_tell_lists_emptiness_errors_and_gaps() {
         let mut template = template(json!({}), None, Lang::En);
         let wording = metnos_proto::executor::answer::Wording {
             done: "In {path}:".into(),
