@@ -66,7 +66,8 @@ pub fn refusal(lang: Lang, refusal: &Refusal) -> String {
 /// The same for the inside of a sentence, behind a colon: it ends without a full stop.
 #[must_use]
 pub fn because(lang: Lang, refusal: &Refusal) -> String {
-    known(lang, refusal).unwrap_or_else(|| refusal.to_string()).trim_end_matches('.').to_owned()
+    let own = || [refusal.why.as_str(), &refusal.remedy].map(|text| text.trim_end_matches('.')).join("; ");
+    known(lang, refusal).unwrap_or_else(own).trim_end_matches([' ', ';', '.']).to_owned()
 }
 
 /// What the language has for the rule.

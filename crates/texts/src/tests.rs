@@ -96,7 +96,8 @@ fn refusal_is_translated_when_rule_is_known_and_verbatim_otherwise() {
         refusal(Lang::En, &Refusal::new(RefusalCode::Denied, "odd.rule", "notes/a.md is odd")),
         "notes/a.md is odd."
     );
-    assert_eq!(because(Lang::En, &no("odd.rule")), "why (do)");
+    assert_eq!(because(Lang::En, &no("odd.rule")), "why; do");
+    assert_eq!(because(Lang::En, &Refusal::new(RefusalCode::Denied, "odd.rule", "why.")), "why");
     assert_eq!(because(Lang::It, &no("panic.owner")), "solo il proprietario può fermare tutto");
 }
 

@@ -396,9 +396,9 @@ undo-act = { $state ->
 refusal = { $rule ->
     [approval-waiting] this waits for your word: the card says what it is about
     [approval-denied] this was denied on its card, so I did not do it
-    [guard-path] that place is closed to me, and no setting or approval opens it
+    [guard-path] that place is closed to me, and no setting or approval opens it. Copy what you need into the workspace, and name it there
     [guard-climb] that path leads out of the workspace, and nothing opens that for me. Name something within the workspace
-    [guard-passage] the way to that file leads through a place that is closed to me
+    [guard-passage] the way to that file leads through a place that is closed to me. Copy what you need into the workspace, and name it there
     [guard-spelling] that path is written in a way that I do not accept. Write it plainly, such as notes/trip.md
     [guest-read] guests see only the folder shared and those that the owner opens for them, so for you the rest is not there
     [law-constitution] that is against the Laws of this house, so I do not do it
@@ -406,7 +406,7 @@ refusal = { $rule ->
     [level-readonly] you can read here, and whatever changes something is for the owner to allow
     [grant-never] the owner has said that this is never to be done
     [panic-stopped] everything is stopped. The owner starts it again at the machine with `metnosctl resume`
-    [program-unlisted] that program is not on the owner's list, so I cannot run it
+    [program-unlisted] that program is not on the owner's list, so I cannot run it. The owner adds it to `sandbox.commands` in metnos.toml and restarts Metnos
     [executor-disabled] the owner has switched that off
     [executor-archived] that was put away. `metnosctl executor restore` brings it back
     [executor-quarantined] a part that this needs is in quarantine, so I did not use it. Whoever looks after this machine finds the reason with `metnosctl doctor`
@@ -430,7 +430,7 @@ refusal = { $rule ->
     [sandbox-hard_link] that file has a second name elsewhere, so I leave it alone
     [sandbox-disk_full] the disk is nearly full, so nothing can be written. Free some space, then ask again
     [folder-link] the way to that file leads through a link or another disk. Name the file itself, where it lies
-    [folder-unlisted] the owner has not put that folder among those that may be shown
+    [folder-unlisted] the owner has not put that folder among those that may be shown. The owner lists it in metnos.toml and restarts Metnos
     [profile-paths] that path lies outside of what I can see for this. Copy what you need into the workspace
     [undo-nothing] there is nothing that can be taken back
     [undo-missing] what is needed to take this back later cannot be kept, so it was not done without asking

@@ -430,13 +430,13 @@ refusal = { $rule ->
     [folder-closed] quel file non si può guardare, quindi non si tocca
     [folder-gone] la cartella che serve non si può mostrare: chi cura la macchina guardi `metnosctl status`
     [folder-link] per arrivare a quel file si passa da un collegamento o da un altro disco: di' il file stesso, dove sta
-    [folder-unlisted] il proprietario non ha messo quella cartella tra quelle che si possono mostrare
-    [program-unlisted] quel programma non è nell'elenco del proprietario, quindi non c'è e non si può eseguire
+    [folder-unlisted] il proprietario non ha messo quella cartella tra quelle che si possono mostrare. Il proprietario la elenca in metnos.toml e riavvia Metnos
+    [program-unlisted] quel programma non è nell'elenco del proprietario, quindi non si può eseguire. Il proprietario lo aggiunge a `sandbox.commands` in metnos.toml e riavvia Metnos
     [program-unknown] non si sa che cosa verrebbe eseguito: di' il comando parola per parola
-    [guard-path] quel percorso è vietato, e nessuna impostazione o approvazione lo permette
-    [guard-climb] quel percorso esce dallo spazio di lavoro, e nessuna impostazione o approvazione lo permette
-    [guard-passage] quel percorso passa per un luogo vietato
-    [guard-spelling] quel percorso è scritto in un modo che non si accetta
+    [guard-path] quel percorso è vietato, e nessuna impostazione o approvazione lo permette. Copia ciò che ti serve nello spazio di lavoro, e indica quello
+    [guard-climb] quel percorso esce dallo spazio di lavoro, e nessuna impostazione o approvazione lo permette. Indica qualcosa che sta nello spazio di lavoro
+    [guard-passage] quel percorso passa per un luogo vietato. Copia ciò che ti serve nello spazio di lavoro, e indica quello
+    [guard-spelling] quel percorso è scritto in un modo che non si accetta. Scrivilo in modo semplice, come notes/viaggio.md
     [law-constitution] è contro le Leggi di questa casa
     [law-perimeter] è fuori da ciò che questa casa permette
     [level-readonly] a questo livello si può solo leggere

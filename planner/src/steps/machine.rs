@@ -537,7 +537,7 @@ impl StepLoop {
                 State::Ran(left) if left.outcome == Outcome::Ok => (left.line, Became::Done { used: true }),
                 State::Ran(left) => (left.line, Became::Failed(said::why_not(left.outcome, &left.class, lang))),
                 State::Denied(why) => {
-                    let why = self.calls.refusal(one).map_or_else(|| why.clone(), |no| metnos_texts::refusal(lang, no));
+                    let why = self.calls.refusal(one).map_or_else(|| why.clone(), |no| metnos_texts::because(lang, no));
                     (0, Became::Refused(data::line(&why, 200)))
                 }
                 State::Pending | State::Running | State::Waits(_) | State::Skipped(_) => (0, Became::NotMade),

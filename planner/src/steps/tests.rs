@@ -166,7 +166,7 @@ fn prompts_stay_within_their_budget_and_only_grow_at_their_end() {
 }
 
 #[test]
-fn prompt_prefix_is_the_same_for_other_words_another_order_and_another_time() {
+fn prompt_prefix_is_the_same_for_other_words_order_and_time() {
     let one = setting("do we need milk?", &[]);
     let mut other = envelope(household().into_iter().take(MAX_CHOICES).rev().collect(), Lang::En);
     other.nonce = 77;
@@ -205,7 +205,7 @@ fn names_of_files_are_a_choice_and_any_other_is_refused() {
 }
 
 #[test]
-fn what_the_schema_forbids_is_refused_of_a_server_that_does_not_hold_to_it() {
+fn what_the_schema_forbids_is_refused_of_a_server_that_ignores_it() {
     for bad in [
         r#"{"do": "fs_delete"}"#,
         r#"{"do": "shell_run"}"#,
@@ -307,13 +307,14 @@ fn file_that_a_result_names_can_be_read_next() {
 }
 
 #[test]
-fn refused_call_ends_turn_with_its_reason_and_a_failed_one_is_tried_otherwise() {
+fn refused_call_ends_turn_with_reason_and_failed_one_is_tried_otherwise() {
     let mut turn = Turn::new("delete notes/trip.md", &[]);
     turn.says(&json!({"do": "fs_delete"})).says(&json!({"path": "notes/trip.md"})).on(Event::Frozen);
     let no = Refusal::new(RefusalCode::Denied, "guard.path", "that path is forbidden");
     turn.on(Event::Denied(CallRef(1), no));
     let (end, why) = turn.end();
-    assert!(end == TurnEnd::Denied && why.contains("that path is forbidden"), "{why}");
+    assert!(end == TurnEnd::Denied && why.contains("that place is closed to me"), "{why}");
+    assert!(why.contains("Copy what you need into the workspace"), "{why}");
 
     let mut turn = Turn::new("what does notes/trip.md say?", &[]);
     turn.says(&json!({"do": "fs_read"})).says(&json!({"path": "notes/trip.md"})).on(Event::Frozen);

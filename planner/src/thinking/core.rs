@@ -186,12 +186,6 @@ enum UndoState {
     Not(String),
 }
 
-/// Why a call was refused, in the person's language where there is a text for that; what to do about it is the model's to say.
-fn reason(no: &Refusal, lang: Lang) -> String {
-    let text = metnos_texts::refusal(lang, no);
-    if text == no.to_string() { no.why.clone() } else { text }
-}
-
 impl ModelLoop {
     /// A turn that begins. `window` is the model's, 0 when it is not known.
     #[must_use]
@@ -474,7 +468,7 @@ impl ModelLoop {
                 }
                 State::Ran(left) => (left.line, Became::Failed(said::why_not(left.outcome, &left.class, lang))),
                 State::Denied(why) => {
-                    let why = self.calls.refusal(one).map_or_else(|| why.clone(), |no| reason(no, lang));
+                    let why = self.calls.refusal(one).map_or_else(|| why.clone(), |no| metnos_texts::because(lang, no));
                     (0, Became::Refused(data::line(&why, MAX_WHY)))
                 }
                 State::Pending | State::Running | State::Waits(_) | State::Skipped(_) => (0, Became::NotMade),

@@ -357,7 +357,7 @@ fn repeated_refused_call_ends_the_turn() {
     let again = vec![calls(&[read("/etc/shadow")]), calls(&[read("/etc/shadow")]), says("never")];
     let went = live(begin(true), script(again), &fates);
     assert_eq!((went.end(), went.acts().len()), (&TurnEnd::Denied, 1));
-    assert!(went.end.as_ref().unwrap().1.contains("that path is forbidden"));
+    assert!(went.end.as_ref().unwrap().1.contains("that place is closed to me"));
     let went = live(begin(true), script(vec![calls(&[read("a"), read("a")])]), &fates);
     assert_eq!(went.acts().len(), 2, "side by side, nobody knew yet");
 }
@@ -395,7 +395,7 @@ fn malformed_tool_call_is_reported_to_model_and_runs_nothing() {
 }
 
 #[test]
-fn message_that_is_whole_calls_is_carried_out_and_its_echo_of_a_result_is_not() {
+fn message_of_whole_calls_is_carried_out_and_its_echo_of_a_result_is_not() {
     let call = "<tool_call>{\"name\": \"fs_read\", \"arguments\": {\"path\": \"notes/a.md\"}}</tool_call>";
     let went = live(begin(true), script(vec![says(call)]), &[("fs_read", file("x"))]);
     assert_eq!((went.end(), went.acts().len()), (&TurnEnd::Answered, 1));

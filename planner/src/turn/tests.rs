@@ -45,7 +45,7 @@ fn a_chain_runs_by_reference_and_only_its_last_result_is_released() {
     run(async {
         let mut stage = Stage::new(&[("fs_read", file("secret")), ("text_stats", stats())]);
         let (text, _, done) = stage.ask("how many words are in notes/welcome.md").await;
-        assert_eq!(text, "notes/welcome.md: 120 words, 20 lines, 800 characters\n");
+        assert_eq!(text, "notes/welcome.md has 120 words in 20 lines, 800 characters in all.\n");
         assert_eq!(done.end, TurnEnd::Answered);
         assert_eq!(stage.script.asked("release").len(), 1);
         assert_eq!(stage.script.asked("act")[1], "act c2 text_stats {\"text\":{\"$ref\":\"c1#/content\"}}");
@@ -69,7 +69,9 @@ fn a_denied_call_ends_the_turn_with_the_reason_and_the_remedy() {
         let (text, calls, done) = stage.ask("read /etc/shadow").await;
         assert!(text.is_empty());
         assert_eq!(calls.last().unwrap().1, CallState::Denied);
-        assert_eq!((done.end, done.why.as_str()), (TurnEnd::Denied, "that path is forbidden (use another)"));
+        assert_eq!(done.end, TurnEnd::Denied);
+        assert!(done.why.starts_with("That place is closed to me"), "{}", done.why);
+        assert!(done.why.ends_with("Copy what you need into the workspace, and name it there."), "{}", done.why);
         assert!(stage.script.asked("release").is_empty());
         assert_eq!(stage.script.asked("close_turn"), ["close_turn denied "]);
     });
@@ -91,7 +93,7 @@ fn error_is_reported_and_dependent_calls_do_not_run() {
         let mut stage = Stage::new(&[("fs_read", Fate::Error("notes/x.md does not exist")), ("text_stats", stats())]);
         let (text, _, done) = stage.ask("how many words are in notes/x.md").await;
         assert!(text.is_empty());
-        assert_eq!((done.end, done.why.as_str()), (TurnEnd::Unsuccessful, "notes/x.md does not exist."));
+        assert_eq!((done.end, done.why.as_str()), (TurnEnd::Unsuccessful, "I cannot find notes/x.md."));
         assert_eq!(stage.script.asked("act").len(), 1);
     });
 }
@@ -143,7 +145,7 @@ fn a_result_that_lies_about_its_form_is_not_shown() {
         assert!(text.is_empty());
         assert_eq!(
             (done.end, done.why.as_str()),
-            (TurnEnd::Unsuccessful, "fs_read returned something that I cannot read.")
+            (TurnEnd::Unsuccessful, "I could not read what came back, so I have no answer. Ask again.")
         );
     });
 }
@@ -157,7 +159,7 @@ fn policyd_gone_in_the_middle_breaks_the_turn_with_a_clear_sentence() {
         stage.policyd.abort();
         let (_, _, done) = stage.listen().await;
         assert_eq!(done.end, TurnEnd::Broken);
-        assert!(done.why.to_lowercase().contains("policyd is not running"), "{}", done.why);
+        assert!(done.why.contains("stopped in the middle") && done.why.contains("ask again"), "{}", done.why);
         assert_eq!(stage.planner.turns(), 0);
     });
 }

@@ -128,11 +128,13 @@ fn refused_call_is_reported_to_the_model_and_the_turn_continues() {
         let mut stage = Stage::thinking(&[("fs_read", Fate::Denied)], thoughts);
         until(|| !stage.script.asked("health").is_empty()).await;
         let (text, calls, done) = stage.ask(WORDS).await;
-        let below = "Not done: reading a file (that path is forbidden).";
-        assert_eq!((text, done.end), (format!("I may not.\n\n{below}"), TurnEnd::Answered));
+        let below = text.strip_prefix("I may not.\n\n").unwrap();
+        assert!(below.starts_with("Not done: reading a file (that place is closed to me"), "{below}");
+        assert!(below.ends_with("Copy what you need into the workspace, and name it there)."), "{below}");
+        assert_eq!(done.end, TurnEnd::Answered);
         assert_eq!(calls.last().unwrap().1, CallState::Denied);
         let model = stage.script.model.borrow();
-        assert!(json!(model.as_ref().unwrap().prompts[1]).to_string().contains("that path is forbidden"));
+        assert!(json!(model.as_ref().unwrap().prompts[1]).to_string().contains("that path is forbidden (use another)"));
     });
 }
 
