@@ -137,7 +137,7 @@ fn the_locked_process_does_everything_that_it_is_for() {
         let close = CloseTurn {
             turn: turn(n),
             end: TurnEnd::NotUnderstood,
-            wish: "sing".to_owned(),
+            wish: "play music".to_owned(),
             signature: WishedSignature::default(),
         };
         planner.close_turn(TRACE, close, []).unwrap();

@@ -334,20 +334,26 @@ mod tests {
     }
 
     #[test]
-    fn an_executors_error_is_shown_by_class_and_message() {
+    fn an_executors_error_is_shown_by_message_and_verbosely_by_class() {
         let (mut paper, out, err) = screen(false, [false, false], false);
         let document = br#"{"ok":false,"error":{"class":"NotFound","message":"there is no a.md"}}"#;
         assert_eq!(show(&mut paper, "fs_read", &ran(Outcome::Error), document).unwrap(), Exit::Failed);
-        assert_eq!((out.text().as_str(), err.text().as_str()), ("", "fs_read: there is no a.md [NotFound]\n"));
+        assert_eq!((out.text().as_str(), err.text().as_str()), ("", "fs_read: there is no a.md\n"));
+        let (paper, _, err) = screen(false, [false, false], false);
+        show(&mut paper.verbose(true), "fs_read", &ran(Outcome::Error), document).unwrap();
+        assert_eq!(err.text(), "fs_read: there is no a.md [NotFound]\n");
     }
 
     #[test]
-    fn a_denial_names_rule_reason_and_remedy() {
+    fn a_denial_names_reason_and_remedy_and_verbosely_the_rule() {
         let refusal =
             Refusal::new(RefusalCode::Denied, "guard.path", "`/etc/shadow` is forbidden").remedy("stay inside");
         let answer = CallRun { turn: TurnId::new(), acted: Acted::Denied(refusal) };
         let (mut paper, _, err) = screen(false, [false, false], false);
         assert_eq!(show(&mut paper, "fs_read", &answer, b"").unwrap(), Exit::Failed);
+        assert_eq!(err.text(), "`/etc/shadow` is forbidden\n  → stay inside\n");
+        let (paper, _, err) = screen(false, [false, false], false);
+        show(&mut paper.verbose(true), "fs_read", &answer, b"").unwrap();
         assert_eq!(err.text(), "`/etc/shadow` is forbidden [guard.path]\n  → stay inside\n");
         let (mut paper, out, _) = screen(true, [false, false], false);
         show(&mut paper, "fs_read", &answer, b"").unwrap();

@@ -286,7 +286,10 @@ fn any_failed_check_exits_with_one() {
 
 #[test]
 fn an_unknown_executor_is_a_refusal() {
-    let ran = well().ctl(&["executor", "show", "nothing"]);
+    let scene = well();
+    let ran = scene.ctl(&["executor", "show", "nothing"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(1), "there is no executor nothing\n"));
+    let ran = scene.ctl(&["--verbose", "executor", "show", "nothing"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(1), "there is no executor nothing [executor.unknown]\n"));
 }
 

@@ -122,11 +122,13 @@ fn wrong_usage_reaches_no_daemon() {
 }
 
 #[test]
-fn a_denied_call_names_rule_reason_and_remedy() {
+fn a_denied_call_names_reason_and_remedy_and_verbosely_the_rule() {
     let refusal = Refusal::new(RefusalCode::Denied, "guard.path", "`/etc/shadow` is forbidden").remedy("stay inside");
     let scene = Scene::running(calling(Acted::Denied(refusal), ""));
     let ran = scene.ctl(&["run", "fs_read", "path=/etc/shadow"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
+    assert_eq!(ran.err, "`/etc/shadow` is forbidden\n  → stay inside\n");
+    let ran = scene.ctl(&["--verbose", "run", "fs_read", "path=/etc/shadow"]);
     assert_eq!(ran.err, "`/etc/shadow` is forbidden [guard.path]\n  → stay inside\n");
     let document = scene.ctl(&["run", "--json", "fs_read", "path=/etc/shadow"]).json();
     assert_eq!(document["error"]["rule"], "guard.path");
@@ -138,7 +140,8 @@ fn an_executors_error_is_a_failure_and_a_missing_daemon_is_unreachable() {
     let result = r#"{"ok":false,"error":{"class":"NotFound","message":"there is no x"}}"#;
     let scene = Scene::running(calling(ran(Outcome::Error), result));
     let ran = scene.ctl(&["run", "fs_read", "path=x"]);
-    assert_eq!((ran.code, ran.err.as_str()), (Some(1), "fs_read: there is no x [NotFound]\n"));
+    assert_eq!((ran.code, ran.err.as_str()), (Some(1), "fs_read: there is no x\n"));
+    assert_eq!(scene.ctl(&["--verbose", "run", "fs_read", "path=x"]).err, "fs_read: there is no x [NotFound]\n");
     let refusal = Refusal::new(RefusalCode::Unavailable, "peer.gone", "sandboxd is not running");
     let scene = Scene::running(calling(Acted::Denied(refusal), ""));
     assert_eq!(scene.ctl(&["run", "fs_read", "path=x"]).code, Some(3));

@@ -1,5 +1,6 @@
 //! What is known about executors, and what it permits.
 
+use metnos_proto::executor::Manifest;
 use serde_json::json;
 
 use super::*;
@@ -99,7 +100,7 @@ fn only_what_reads_and_came_with_the_release_is_signed_without_the_owner() {
     let writes = shell.replace("fs_read =", "fs_write =").replace("side_effects = false", "side_effects = true");
     let said = |manifest: &str| {
         let schema = include_str!("../../../executors/shell_run/schema.json");
-        let id = ExecutorId { name: "shell_run".into(), version: "1.0.0".into() };
+        let id = Manifest::parse(manifest.as_bytes()).unwrap().id();
         Signed::read(&id, manifest, schema, &digests(manifest, schema)).unwrap().objection()
     };
     assert_eq!(said(shell), None);

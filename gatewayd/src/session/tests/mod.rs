@@ -175,8 +175,8 @@ fn a_planner_that_refuses_a_turn_ends_it_with_its_reason() {
         let mut person = stage.person(1000);
         person.say(b"hello").await.unwrap();
         let (_, done) = person.listen().await;
-        assert_eq!((done.end, done.why.as_str()), (TurnEnd::Broken, "too many turns"));
-        assert_eq!(stage.script.asked("delivered"), ["delivered broken too many turns"]);
+        assert_eq!((done.end, done.why.as_str()), (TurnEnd::Broken, "Too many turns."));
+        assert_eq!(stage.script.asked("delivered"), ["delivered broken Too many turns."]);
     });
 }
 

@@ -289,7 +289,7 @@ fn a_wish_becomes_a_proto_mnest_and_a_gap() {
     memory.closed(4, "play music");
     memory.flush().unwrap();
     let gaps: Vec<(String, u32)> = memory.gaps().unwrap().gaps.into_iter().map(|gap| (gap.wish, gap.times)).collect();
-    assert_eq!(gaps, [("play music".to_owned(), 2), ("translate this".to_owned(), 2)]);
+    assert_eq!(gaps, [("play music".to_owned(), 2), ("translate".to_owned(), 2)]);
     let protos: Vec<Mnest> = memory.mnestome().list().unwrap();
     assert_eq!(protos.len(), 3);
     assert!(protos.iter().all(|one| one.state == "proto" && one.dst_version.is_none() && one.why.is_some()));
