@@ -315,6 +315,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("metnosctl timer fire NAME", As("metnosctl timer fire morning", 0)),
     ("metnosctl autonomy set timer:NAME supervised", As("metnosctl autonomy set timer:morning supervised", 0)),
     ("metnosctl autonomy set telegram:ID supervised", As("metnosctl autonomy set telegram:4711 supervised", 1)),
+    ("metnosctl models list", By("tests/tests/it/models.rs", "[\"models\", \"list\"")),
     ("metnosctl models key claude", By("tests/tests/it/models.rs", "[\"models\", \"key\"")),
     ("metnosctl models scan", By("tests/tests/it/models.rs", "[\"models\", \"scan\"")),
     ("metnosctl models set interface claude/claude-sonnet-4-5", By("tests/tests/it/models.rs", "[\"models\", \"set\"")),
