@@ -4,7 +4,7 @@
 mod round;
 
 use metnos_proto::ids::HandleId;
-use metnos_proto::msg::common::{CallRef, Label, Lang, Outcome, Refusal};
+use metnos_proto::msg::common::{CallRef, Label, Outcome, Refusal};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::msg::policyd::Slot;
 use metnos_proto::prompt::{Message, Prompt, Reply, Stop};
