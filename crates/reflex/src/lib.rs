@@ -284,7 +284,7 @@ impl Reflex<'_> {
             return Some(answer::speech::greeting(
                 self.lang,
                 &self.envelope.home,
-                self.help_examples().first().copied(),
+                self.first_example().or_else(|| self.help_examples().first().copied()),
             ));
         }
         None
@@ -529,11 +529,33 @@ impl Reflex<'_> {
 
     /// Whether these words become a call of this executor as they stand.
     fn works(&self, ability: usize, text: &str) -> bool {
-        let asked = words::token::tokens(text).filter(|_| is_one_line(text));
-        asked.is_some_and(|mut tokens| {
-            forgive_spelling(&mut tokens, self.abilities, self.known);
-            Reflex { text, ..*self }.whole(&tokens).is_ok_and(|found| found.ability == ability)
-        })
+        self.call_of(text).is_some_and(|found| found.ability == ability)
+    }
+
+    /// The call that becomes of an example.
+    fn call_of(&self, text: &str) -> Option<Match> {
+        let mut tokens = words::token::tokens(text).filter(|_| is_one_line(text))?;
+        forgive_spelling(&mut tokens, self.abilities, self.known);
+        Reflex { text, ..*self }.whole(&tokens).ok()
+    }
+
+    /// The example that a greeting shows: one that only reads, and has something to read here; the shortest of them, whatever
+    /// the order of the executors.
+    fn first_example(&self) -> Option<&str> {
+        let mut found: Vec<(bool, usize, &str)> = Vec::new();
+        for (at, ability) in self.abilities.iter().enumerate().filter(|(_, one)| one.candidate.class == READ) {
+            for (text, _) in ability.examples(self.lang).into_iter().take(TRIED_OF_ONE) {
+                let Some(one) = self.call_of(text).filter(|one| one.ability == at && one.producer.is_none()) else {
+                    continue;
+                };
+                let is_there = |path: &str| self.envelope.named.iter().any(|one| one.path == path);
+                let named = one.filled.path.as_ref().is_some_and(|(path, _)| is_there(path));
+                if named || one.filled.arguments.is_empty() {
+                    found.push((!named, text.chars().count(), text));
+                }
+            }
+        }
+        found.into_iter().min().map(|(.., text)| text)
     }
 
     fn help_examples(&self) -> Vec<&str> {

@@ -170,6 +170,27 @@ pub fn text_outputs(schema: &Value) -> Vec<TextOutput> {
         .collect()
 }
 
+/// Media types that not every text has: the endings of files of each, and what people call such a file.
+const KINDS_OF_TEXT: &[(&str, &[&str], &str)] =
+    &[("text/csv", &["csv", "tsv", "tab"], "table tables spreadsheet tabella tabelle foglio")];
+/// What every text is.
+const ANY_TEXT: &str = "text/plain";
+
+/// Whether a text of one media type may become an argument of another: a plain text may be any kind of text.
+#[must_use]
+pub fn serves(made: &str, wanted: &str) -> bool {
+    made == wanted || made == ANY_TEXT && wanted.starts_with("text/")
+}
+
+/// Whether what is in a file may be of a media type, by the ending of its name, or because it is called so.
+#[must_use]
+pub fn may_hold(path: &str, media: &str, is_called: impl Fn(&str) -> bool) -> bool {
+    let Some((_, endings, nouns)) = KINDS_OF_TEXT.iter().find(|(of, ..)| *of == media) else { return true };
+    let ending = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending);
+    let has_ending = |ending: &str| endings.iter().any(|known| known.eq_ignore_ascii_case(ending));
+    ending.is_some_and(has_ending) || nouns.split_ascii_whitespace().any(is_called)
+}
+
 /// The longest description that is shown as what a value is called, in characters.
 const MAX_LABEL: usize = 48;
 

@@ -117,7 +117,7 @@ fn reader(abilities: &[Rc<Ability>], mnests: &[Known], consumer: usize, chain: &
     let name = |at: usize| abilities.get(at).map_or("", |ability| ability.candidate.name.as_str());
     let mut found: Vec<(f64, usize, &str, &str)> = Vec::new();
     for (at, ability) in abilities.iter().enumerate() {
-        let Some(output) = ability.texts.iter().find(|text| text.media == chain.media) else { continue };
+        let Some(output) = ability.texts.iter().find(|text| contract::serves(&text.media, &chain.media)) else { continue };
         let mut required = ability.slots.iter().filter(|slot| slot.required);
         let (Some(place), None) = (required.next(), required.next()) else { continue };
         let reads = at != consumer && ability.candidate.class == crate::READ && place.want == Want::Path;
@@ -300,7 +300,7 @@ fn producer(
     let name = |at: usize| abilities.get(at).map_or("", |ability| ability.candidate.name.as_str());
     let mut found: Vec<(f64, Producer, Vec<bool>)> = Vec::new();
     for (at, ability) in abilities.iter().enumerate() {
-        let Some(output) = ability.texts.iter().find(|text| text.media == *media) else { continue };
+        let Some(output) = ability.texts.iter().find(|text| contract::serves(&text.media, media)) else { continue };
         if at == consumer || ability.candidate.class != super::READ {
             continue;
         }
@@ -312,6 +312,9 @@ fn producer(
             continue;
         }
         if kind_factor(ability, filled.path.as_ref().map(|(_, kind)| *kind), false).is_none() {
+            continue;
+        }
+        if filled.path.as_ref().is_some_and(|(path, _)| !contract::may_hold(path, media, |_| false)) {
             continue;
         }
         let known = mnests.iter().filter(|mnest| mnest.from == name(at) && mnest.to == name(consumer));

@@ -150,6 +150,18 @@ impl<'a> Request<'a> {
         before.is_some_and(|one| matches!(one.plain.as_str(), "that" | "che"))
     }
 
+    /// Whether the thing that the words from `begin` to `end` name is called a `noun`: in them, just behind them, or just
+    /// before them ("the table of the expenses").
+    pub(super) fn is_called(&self, begin: usize, end: usize, noun: &str) -> bool {
+        let is = |at: usize| self.said.get(at).is_some_and(|one| one.is_word && one.plain == noun);
+        let links = |one: &&Said| {
+            let article = [Lang::En, Lang::It].iter().any(|lang| said::is_article(&one.plain, *lang));
+            article || matches!(one.plain.as_str(), "of" | "di" | "called")
+        };
+        let before = self.said[..begin].iter().rev().take_while(links).count();
+        (begin..=end).any(is) || begin.checked_sub(before + 1).is_some_and(is)
+    }
+
     /// The one thing that the words from `begin` to `end` call.
     pub(super) fn resolved(&self, begin: usize, end: usize, want: PlaceWant) -> Option<String> {
         let named: &[Named] = self.words.lists.there;

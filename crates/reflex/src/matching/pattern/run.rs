@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::kinds::Took;
 use super::{Line, Node, Patterns, Request, Takes, place};
+use crate::matching::contract;
 use crate::matching::slots::Filled;
 use crate::words::lists;
 
@@ -16,7 +17,7 @@ pub const MAX_STEPS: usize = 40_000;
 /// A request that a line matches.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// How many of its words are words of the pattern.
+    /// How many of its words are words of the pattern; a quotation that the pattern asks for is one.
     pub literals: usize,
     /// How many are in texts.
     pub loose: usize,
@@ -198,8 +199,10 @@ impl Run<'_> {
             }
             let Some(rest) = self.go(next, took.end) else { continue };
             let loose = rest.loose + took.loose;
+            // A quotation that the pattern asks for says as much as one of its words.
+            let literals = rest.literals + usize::from(line.slots[slot].takes == Takes::Quoted);
             let captures = Some(Rc::new(Capture { slot, begin: at, took, next: rest.captures }));
-            best = either(best, Some(Best { loose, captures, ..rest }));
+            best = either(best, Some(Best { literals, loose, captures, ..rest }));
         }
         best
     }
@@ -265,6 +268,9 @@ fn whole(line: &Line, patterns: &Patterns, request: &Request<'_>, best: Best) ->
         }
         match (&slot.takes, value.as_str()) {
             (Takes::File(Some(media)) | Takes::Place(Some(media)), Some(path)) => {
+                if !contract::may_hold(path, media, |noun| request.is_called(begin, end, noun)) {
+                    return None;
+                }
                 let argument = slot.pointer.trim_start_matches('/').to_owned();
                 chain = Some(Chain { path: path.to_owned(), typed, argument, media: media.clone() });
             }
