@@ -117,7 +117,9 @@ fn reader(abilities: &[Rc<Ability>], mnests: &[Known], consumer: usize, chain: &
     let name = |at: usize| abilities.get(at).map_or("", |ability| ability.candidate.name.as_str());
     let mut found: Vec<(f64, usize, &str, &str)> = Vec::new();
     for (at, ability) in abilities.iter().enumerate() {
-        let Some(output) = ability.texts.iter().find(|text| contract::serves(&text.media, &chain.media)) else { continue };
+        let Some(output) = ability.texts.iter().find(|text| contract::serves(&text.media, &chain.media)) else {
+            continue;
+        };
         let mut required = ability.slots.iter().filter(|slot| slot.required);
         let (Some(place), None) = (required.next(), required.next()) else { continue };
         let reads = at != consumer && ability.candidate.class == crate::READ && place.want == Want::Path;
