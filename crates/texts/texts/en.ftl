@@ -394,7 +394,7 @@ undo-act = { $state ->
 ## Refusals, by their rule: what is not here is said as the daemon says it
 
 refusal = { $rule ->
-    [approval-waiting] this waits for your word: the card says what it is about
+    [approval-waiting] this waits for the owner's word: the card says what it is about
     [approval-denied] this was denied on its card, so I did not do it
     [guard-path] that place is closed to me, and no setting or approval opens it. Copy what you need into the workspace, and name it there
     [guard-climb] that path leads out of the workspace, and nothing opens that for me. Name something within the workspace

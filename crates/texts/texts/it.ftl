@@ -415,7 +415,7 @@ undo-act = { $state ->
 ## Refusals, by their rule: what is not here is said as the daemon says it
 
 refusal = { $rule ->
-    [approval-waiting] aspetta la tua parola: la scheda dice di che cosa si tratta
+    [approval-waiting] aspetta la parola del proprietario: la scheda dice di che cosa si tratta
     [approval-denied] è stato negato sulla sua scheda
     [approvals-answered] a questa scheda è già stato risposto; non è stato fatto nulla
     [approvals-expired] questa scheda è scaduta; non è stato fatto nulla

@@ -83,11 +83,25 @@ impl Best {
             std::cmp::Ordering::Greater => self,
             std::cmp::Ordering::Less => other,
             std::cmp::Ordering::Equal => {
-                let tied = self.tied || other.tied || self.captures != other.captures;
+                let tied = self.tied || other.tied || !say_the_same(self.captures.as_ref(), other.captures.as_ref());
                 Self { tied, ..self }
             }
         }
     }
+}
+
+/// Whether two ways give the same arguments: "the list" and "list" may both name one file.
+fn say_the_same(mut one: Option<&Rc<Capture>>, mut other: Option<&Rc<Capture>>) -> bool {
+    while let (Some(a), Some(b)) = (one, other) {
+        let equal = a.slot == b.slot
+            && a.took.value == b.took.value
+            && (a.took.value.is_some() || (a.begin, a.took.end) == (b.begin, b.took.end));
+        if !equal {
+            return false;
+        }
+        (one, other) = (a.next.as_ref(), b.next.as_ref());
+    }
+    one.is_none() && other.is_none()
 }
 
 fn either(one: Option<Best>, other: Option<Best>) -> Option<Best> {
