@@ -35,11 +35,17 @@ fn interview_answers_are_used_in_greetings_and_for_the_clock() {
     assert!(set.ask("ciao").starts_with("Ciao Roberta, sono Alfredo."), "{}", set.ask("ciao"));
     assert!(set.ask("hello").starts_with("Hello Roberta, I am Alfredo."));
     assert!(set.ask("come mi chiamo?").contains("Roberta") && set.ask("chi sei?").contains("Alfredo"));
+    // Eleven and a half hours ahead of UTC: the minute when it was asked, or when it was answered.
+    let clock = || {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+        let minutes = now / 60 + 11 * 60 + 30;
+        format!(" {:02}:{:02}", minutes / 60 % 24, minutes % 60)
+    };
     for words in ["what time is it", "che ore sono"] {
-        let said = set.ask(words);
-        assert!(said.contains("(Nowhere/Far)") && !said.contains("UTC"), "{said}");
+        let (before, said, after) = (clock(), set.ask(words), clock());
+        assert!((said.contains(&before) || said.contains(&after)) && !said.contains("UTC"), "{said}");
     }
-    assert!(set.ask("che ore sono a Tokyo").contains("(Asia/Tokyo)"), "another place that is named counts");
+    assert!(set.ask("che ore sono a Tokyo").contains("A Tokyo"), "another place that is named counts");
 }
 
 #[test]
