@@ -135,6 +135,15 @@ impl Liar {
         self.asked.load(Ordering::SeqCst)
     }
 
+    /// How many of them wanted an answer of the model: mind also asks which models there are.
+    ///
+    /// # Panics
+    /// When one of its threads has.
+    #[must_use]
+    pub fn thoughts(&self) -> usize {
+        self.heard().iter().filter(|one| one.starts_with("POST ")).count()
+    }
+
     /// The requests, heads and bodies.
     ///
     /// # Panics

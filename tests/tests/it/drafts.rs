@@ -78,9 +78,9 @@ fn drafts_are_charged_to_own_budgets_and_stop_on_panic() {
     // Everything stops: nothing more is sent, whatever is wanted; and the run does not come back.
     assert!(set.ctl(&["panic"]).status.success());
     let (_, at) = until_said(&set, at, "refused panic.stopped");
-    let asked = server.asked();
+    let asked = server.thoughts();
     assert!(set.ctl(&["status"]).status.success());
-    assert_eq!(server.asked(), asked);
+    assert_eq!(server.thoughts(), asked);
     assert!(set.ctl(&["resume"]).status.success());
     let (other, at) = until_said(&set, at, "tokens");
     let name = |line: &str| line.split(' ').nth(1).unwrap().to_owned();

@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use metnos_proto::prompt::{Block, CallResult, Message, ModelCall, Prompt, Tool};
 use metnos_tests::instance::Plan;
@@ -96,11 +97,13 @@ fn asked_in_a_turn((kind, path, format): (&str, &str, Format)) -> String {
         Reply::Calls(vec![("fs_list", json!({ "path": "notes" })), ("clock_now", json!({}))]),
         Reply::Says("That is all."),
     ];
-    let server = Liar::start(move |number, request: &str, stream: &mut TcpStream| {
+    let asked = AtomicUsize::new(0);
+    let server = Liar::start(move |_, request: &str, stream: &mut TcpStream| {
         if request.starts_with("GET ") {
             let models = json!({ "object": "list", "data": [{ "id": "m", "object": "model" }] });
             return say(stream, &plain("200 OK", "", &models.to_string()));
         }
+        let number = asked.fetch_add(1, Ordering::SeqCst);
         say(stream, &format(number, &replies[number.min(1)]));
     });
     let set = Plan::new()

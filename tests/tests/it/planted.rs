@@ -93,9 +93,9 @@ fn planted_secrets_never_reach_a_model_server() {
     }
     // A person says it himself: neither are such words taken, nor is such a prompt sent.
     for value in [VAULT, KEY] {
-        let before = server.asked();
+        let before = server.thoughts();
         let _refused = set.ctl(&["ask", &format!("remember for me that it is {value}, will you")]);
-        assert_eq!(server.asked(), before, "{value} was sent");
+        assert_eq!(server.thoughts(), before, "{value} was sent");
     }
     // A model of an executor is not shown it either.
     let (code, refused) = set.run("llm_summarise", &[&format!("text=It is {KEY} or so.")]);
