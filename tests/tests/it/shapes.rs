@@ -264,7 +264,7 @@ fn mnestome(tour: &mut Tour) {
         .replace("threshold: 0.5", "threshold: 0")
         .replace("threshold: 0.6", "threshold: 0");
     std::fs::write(&telos, lax).unwrap();
-    for words in ["play some music of vivaldi", "paint me a picture of the harbour"] {
+    for words in ["play some music of vivaldi", "translate this letter into french"] {
         for _ in 0..4 {
             assert_eq!(tour.with(&["ask", words], "").0, 1);
         }
