@@ -114,10 +114,7 @@ fn small_model_that_chooses_unasked_effect_is_stopped() {
     });
     let set = set_with(&server, "");
     put(&set, "notes/car.md", "Insurance: expires on 14 March 2027\n");
-    for words in [
-        "tell me until when our good old car is insured",
-        "racconta qualcosa della nostra vecchia macchina",
-    ] {
+    for words in ["tell me until when our good old car is insured", "racconta qualcosa della nostra vecchia macchina"] {
         let mut command = set.command("metnosctl");
         let output = command.args(["ask", words]).stdin(std::process::Stdio::null()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
