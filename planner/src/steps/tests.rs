@@ -313,7 +313,7 @@ fn refused_call_ends_turn_with_reason_and_failed_one_is_tried_otherwise() {
     let no = Refusal::new(RefusalCode::Denied, "guard.path", "that path is forbidden");
     turn.on(Event::Denied(CallRef(1), no));
     let (end, why) = turn.end();
-    assert!(end == TurnEnd::Denied && why.contains("that place is closed to me"), "{why}");
+    assert!(end == TurnEnd::Denied && why.contains("That place is closed to me"), "{why}");
     assert!(why.contains("Copy what you need into the workspace"), "{why}");
 
     let mut turn = Turn::new("what does notes/trip.md say?", &[]);
