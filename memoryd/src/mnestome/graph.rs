@@ -25,8 +25,6 @@ use crate::faults::{Faults, Step, step};
 
 /// The version of the tables below.
 pub const VERSION: i64 = 6;
-/// The longest wish that is kept, in bytes; a longer one is cut.
-pub const MAX_WISH_BYTES: usize = 512;
 /// The most wishes that are kept: for one more the lightest leaves.
 pub const MAX_WISHES: u32 = 256;
 /// After so many applied events the clock's state is stored even if no turn was closed.

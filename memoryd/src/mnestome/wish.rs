@@ -12,9 +12,10 @@ use metnos_rank::lexicon;
 use metnos_rank::wish::{Meaning, meaning};
 use metnos_rank::words::{Language, stemmed, words};
 
-use super::graph::MAX_WISH_BYTES;
 use crate::chronicle::payload::TurnClose;
 
+/// The longest wish that is kept, in bytes; a longer one is cut.
+pub const MAX_WISH_BYTES: usize = 512;
 /// How many of the ways in which a wish was said are kept with it.
 const MAX_EXAMPLES: usize = 2;
 

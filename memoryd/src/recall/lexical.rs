@@ -6,8 +6,8 @@
 
 use metnos_rank::lexicon;
 
-use super::score::{MAX_CONCEPTS, Weights};
 use super::store::{Scope, Store, stems_of};
+use super::weights::{MAX_CONCEPTS, Weights};
 use crate::error::Result;
 
 /// A stem that stands in more turns than this, and in more than one of [`COMMON_SHARE`], is read as a stop-word.

@@ -9,6 +9,7 @@ pub mod score;
 pub mod store;
 #[cfg(test)]
 mod tests;
+mod weights;
 pub mod when;
 
 use metnos_calendar::Zone;

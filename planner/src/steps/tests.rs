@@ -1,3 +1,5 @@
+//! What the machine of steps makes of replies, results and refusals, without sockets.
+
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use metnos_proto::envelope::{Named, Recent};

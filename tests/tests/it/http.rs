@@ -490,7 +490,7 @@ fn http_refusal_follows_request_language_and_names_wrong_field() {
     }
     let wrong = web.post_with("/v1/turns", &json!({"words": 7}), "Accept-Language: it\r\n");
     assert_eq!((wrong.status, wrong.rule().as_str()), (400, "http.field"), "{wrong:?}");
-    assert!(wrong.json()["detail"].as_str().unwrap().starts_with("una parte"), "{wrong:?}");
+    assert!(wrong.json()["detail"].as_str().unwrap().starts_with("Una parte"), "{wrong:?}");
     assert_eq!(wrong.json()["field"], "words");
     let stranger = Web::of(&set).ask("GET", "/v1/status", "Accept-Language: it\r\n");
     assert!(stranger.json()["detail"].as_str().unwrap().contains("non sei conosciuto"), "{stranger:?}");

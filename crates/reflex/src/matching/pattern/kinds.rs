@@ -266,11 +266,13 @@ fn place(request: &Request<'_>, at: usize, want: PlaceWant) -> Vec<Took> {
     if is_folder && found.is_empty() && begin < request.len() && request.is_edge(begin) {
         found.extend(named_folder(request, begin));
     }
+    // What calls a list names that list, and no file of which a word is like it.
+    let is_list = lists::called_at(request.words.tokens, request.token(at)).is_some();
     for (end, text) in phrases(request, at, MAX_NAME) {
         if folders && is_all(request, at, &text) {
             found.push(Took::place(end, ".", Kind::Folder));
         }
-        if let Some(path) = request.resolved(at, end, want) {
+        if let Some(path) = request.resolved(at, end, want).filter(|_| !is_list) {
             let is_folder = request.words.lists.there.iter().any(|one| one.folder && one.path == path);
             let kind = if is_folder { Kind::Folder } else { Kind::File };
             found.push(Took::place(end, &path, kind));
