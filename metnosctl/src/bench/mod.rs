@@ -1,5 +1,5 @@
-//! `bench`: hands a file to [`metnos_quality`], and prints what it measured. [`throwaway`] has the instances that `bench ask`
-//! asks, [`settings`] what they begin with.
+//! `bench`: hands a file to [`metnos_quality`], and prints what it measured. `throwaway` has the instances that `bench ask`
+//! asks, `settings` what they begin with.
 
 mod settings;
 mod throwaway;
