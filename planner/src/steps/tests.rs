@@ -330,7 +330,7 @@ fn refused_call_ends_turn_with_reason_and_failed_one_is_tried_otherwise() {
     };
     turn.on(Event::Ran(CallRef(1), left));
     turn.released(1, &json!({"ok": false, "error": {"class": "NotFound", "message": "notes/trip.md"}}));
-    assert!(turn.last_message().contains("not found"), "{}", turn.last_message());
+    assert!(turn.last_message().contains("I cannot find notes/trip.md"), "{}", turn.last_message());
     assert!(!turn.offered().iter().any(|name| name == "fs_read"));
     turn.says(&json!({"do": "cannot"}));
     assert_eq!(turn.end().0, TurnEnd::Unsuccessful);

@@ -493,5 +493,5 @@ fn http_refusal_follows_request_language_and_names_wrong_field() {
     assert!(wrong.json()["detail"].as_str().unwrap().starts_with("Una parte"), "{wrong:?}");
     assert_eq!(wrong.json()["field"], "words");
     let stranger = Web::of(&set).ask("GET", "/v1/status", "Accept-Language: it\r\n");
-    assert!(stranger.json()["detail"].as_str().unwrap().contains("non sei conosciuto"), "{stranger:?}");
+    assert!(stranger.json()["detail"].as_str().unwrap().contains("Non sei conosciuto"), "{stranger:?}");
 }
