@@ -56,11 +56,7 @@ pub fn answered(
             exit = Exit::Waiting;
             continue;
         };
-        screen.aside(Ink::Warn, &say(screen.lang(), Key::CardPrompt))?;
-        screen.flush()?;
-        // Ctrl-C at the question means not now, and never the end of the conversation.
-        interrupt.arm();
-        let word = asked(screen, door, interrupt, &card.id, &mut settled);
+        let word = put(screen, door, interrupt, &card.id, &mut settled);
         interrupt.disarm();
         let answer = match word? {
             Decision::Said(answer) => answer,
@@ -99,6 +95,21 @@ enum Decision {
     Settled,
     /// Not now.
     NotNow,
+}
+
+/// Puts the question, and waits for its answer. Ctrl-C is taken over before the question stands there: whoever has seen it may
+/// press it, and it means not now and never the end of the conversation. The caller gives it back.
+fn put(
+    screen: &mut Screen,
+    door: &mut BlockingClient<CtlDoor>,
+    interrupt: &Interrupt,
+    id: &str,
+    settled: &mut BTreeSet<String>,
+) -> Result<Decision, CtlError> {
+    interrupt.arm();
+    screen.aside(Ink::Warn, &say(screen.lang(), Key::CardPrompt))?;
+    screen.flush()?;
+    asked(screen, door, interrupt, id, settled)
 }
 
 /// Waits for a typed line, and receives meanwhile when the card is answered elsewhere.
