@@ -162,6 +162,9 @@ impl Talk<'_, '_> {
         if phrase.is_one_of(AGAIN) {
             return self.again(phrase, past);
         }
+        if let Some(plan) = self.more(phrase, upto, past) {
+            return Some(Reply::Plan(plan));
+        }
         if let Some(reply) = self.same(phrase, upto, past) {
             return Some(reply);
         }
@@ -320,7 +323,7 @@ impl Talk<'_, '_> {
     }
 
     /// A plan with another argument in one call.
-    fn changed(&self, mut plan: Plan, at: usize, pointer: &str, value: Value) -> Plan {
+    pub(super) fn changed(&self, mut plan: Plan, at: usize, pointer: &str, value: Value) -> Plan {
         let old = plan.calls[at].arguments.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let Some(arguments) = plan.calls[at].arguments.as_object_mut() else { return plan };
         let place = value.as_str().map(str::to_owned);
@@ -474,7 +477,7 @@ fn shifted(reference: &Value, offset: u16) -> Option<String> {
 }
 
 /// The plan with those literals only that stand in these words, the rest of them having been said before.
-fn unsaid(mut plan: Plan, text: &str) -> Plan {
+pub(super) fn unsaid(mut plan: Plan, text: &str) -> Plan {
     for call in &mut plan.calls {
         let arguments = &call.arguments;
         let is_said = |literal: &Literal| {

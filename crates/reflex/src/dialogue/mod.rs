@@ -3,6 +3,7 @@
 //! said. Pure and bounded: the same words after the same words give the same reply.
 
 mod back;
+mod more;
 mod phrase;
 mod recollection;
 mod which;

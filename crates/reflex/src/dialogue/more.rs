@@ -1,0 +1,97 @@
+//! Something more for what the last request did with a list: "and also eggs", "anche il pane", "oh, and two lemons too".
+
+use serde_json::Value;
+
+use super::phrase::{Phrase, is_pronoun};
+use super::{Talk, Turn, lang_of};
+use crate::words::{lists, token};
+use crate::{Plan, instance_questions};
+
+/// What may stand before it: a thing that comes to mind.
+const AFTERTHOUGHT: &str = "oh,ah,oops,wait,no wait,hold on,sorry,aspetta,no aspetta,scusa,ops";
+/// What begins it, the longer ones first.
+const MORE: &str = "and then also,and also,and then,and,also,plus,e poi anche,e anche,e pure,e poi,e,ed,anche,pure,piu";
+/// What may end it.
+const TOO: &str = "too,as well,also,anche,pure";
+/// The most words of one thing.
+const MAX_THING: usize = 5;
+/// Words of which no thing is called: persons, what points back, what agrees or ends a talk.
+const NO_THINGS: &str = "io tu lui lei noi voi loro te myself yourself again ancora nuovo one ones undo annulla cancel stop ok okay yes no si \
+    sure grazie notte night bye goodbye dopo later domani tomorrow oggi today adesso subito now soon not non never mai nobody everyone";
+/// Verbs of other requests of a household, by their first word.
+const VERBS: &str = "buy get call ring phone send mail text remind play turn switch tell write read make open close start stop set put take \
+    remove delete move rename copy clear show find search check count book order pay go come wait look think try compra prendi chiama \
+    telefona manda invia scrivi leggi ricorda ricordami ricordati suona metti accendi spegni fai fa apri chiudi togli cancella sposta \
+    rinomina copia svuota mostra trova cerca controlla conta prenota ordina paga vai vieni aspetta guarda pensa prova dimmi fammi";
+/// What a line of a list begins with.
+const ITEM: &str = "- ";
+
+impl Talk<'_, '_> {
+    /// The last request with other things of a list, where it was about things of one and nothing came between.
+    pub(super) fn more(&mut self, phrase: &Phrase<'_>, upto: usize, past: &[Turn]) -> Option<Plan> {
+        let things = things(phrase)?;
+        let plan = past.last()?.plan()?;
+        let [call] = plan.calls.as_slice() else { return None };
+        let candidate = self.candidate(&call.executor)?;
+        let mut payloads = candidate.roles.iter().filter(|(_, role)| role == "payload");
+        let (pointer, _) = payloads.next().filter(|_| payloads.next().is_none())?;
+        let held = call.arguments.pointer(pointer).and_then(Value::as_str)?;
+        if candidate.class == crate::READ || !held.lines().all(|line| line.starts_with(ITEM)) {
+            return None;
+        }
+        let (pointer, plan) = (pointer.clone(), plan.clone());
+        // "And what time is it?" is a request of its own, and so is what nobody here can do.
+        let own: Vec<&str> = things.split_ascii_whitespace().collect();
+        let is_impossible = crate::impossible::kind_of(&own).is_some();
+        if is_impossible || self.planned(things, upto).is_some() || instance_questions::about(things).is_some() {
+            return None;
+        }
+        let lines = lists::items(things, &token::tokens(things)?);
+        let mut plan = super::back::unsaid(self.changed(plan, 0, &pointer, lines.into()), phrase.text);
+        plan.lang = lang_of(phrase, plan.lang);
+        Some(plan)
+    }
+}
+
+/// The things that words add to those said before; `None` where they say anything else.
+fn things<'a>(phrase: &Phrase<'a>) -> Option<&'a str> {
+    let longest = |at: usize, all: &str| all.split(',').filter_map(|words| phrase.says(at, words)).max();
+    let thought = longest(0, AFTERTHOUGHT).unwrap_or(0);
+    let begin = longest(thought, MORE).unwrap_or(thought);
+    let tail = TOO.split(',').map(|words| (words.split(' ').count(), words)).find(|(count, words)| {
+        let at = phrase.len().checked_sub(*count).filter(|at| *at > begin);
+        at.is_some_and(|at| phrase.says(at, words) == Some(phrase.len()))
+    });
+    let end = phrase.len() - tail.map_or(0, |(count, _)| count);
+    if begin == thought && tail.is_none() || begin >= end {
+        return None;
+    }
+    let said = phrase.typed(begin, end);
+    let is_thing = |words: &[token::Token<'_>]| {
+        let words: Vec<_> =
+            words.iter().filter(|word| !matches!(word.mark, crate::words::lexicon::Mark::Free)).collect();
+        (1..=MAX_THING).contains(&words.len()) && words.iter().all(|word| could_be_of_a_thing(word))
+    };
+    let tokens = token::tokens(said)?;
+    let is_joint = |word: &token::Token<'_>| word.mark == crate::words::lexicon::Mark::And;
+    let parts = tokens.split_inclusive(|word| word.ends_clause).flat_map(|part| part.split(is_joint));
+    let mut parts = parts.filter(|part| !part.is_empty());
+    let is_verb = tokens.first().is_some_and(|word| is_one_of(word, VERBS));
+    (!said.is_empty() && !is_verb && phrase.ordinal().is_none() && parts.all(is_thing)).then_some(said)
+}
+
+/// Whether a word may be one of a thing: neither a pronoun nor a question, nor one of greeting and thanks, nor a place.
+fn could_be_of_a_thing(word: &token::Token<'_>) -> bool {
+    use crate::words::lexicon::Mark;
+    use crate::words::token::Kind;
+    let is_word = match word.mark {
+        Mark::Stem(_) | Mark::Free => true,
+        Mark::And | Mark::Concept(_) => false,
+    };
+    let of_things = is_word && word.kind == Kind::Word || word.kind == Kind::Number;
+    of_things && !is_pronoun(&word.text.to_lowercase()) && !is_one_of(word, NO_THINGS)
+}
+
+fn is_one_of(word: &token::Token<'_>, all: &str) -> bool {
+    all.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(word.text))
+}
