@@ -27,6 +27,8 @@ const TAKES_REFERENCE: &str = "(or a $ref)";
 /// The role of such arguments.
 const PAYLOAD: &str = "payload";
 
+/// Numbers of a result that tell how much was looked at: nobody passes them on.
+const BOOKKEEPING: [&str; 6] = ["covered", "failed", "omitted", "returned", "searched", "skipped"];
 /// The most places of a result that are named in a tool's description.
 const MAX_PLACES: usize = 16;
 /// How deep the places of a result are named.
@@ -254,7 +256,7 @@ fn walk(schema: &Value, at: String, depth: usize, found: &mut Vec<String>) {
     }
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or("value");
     // Nobody passes on whether something is so.
-    if !at.is_empty() && kind != "boolean" {
+    if !at.is_empty() && kind != "boolean" && !BOOKKEEPING.contains(&at.trim_start_matches('/')) {
         found.push(line(&at, 80));
     }
 }
