@@ -18,6 +18,8 @@ pub enum InstanceQuestion {
     Person,
     /// A goodbye.
     Goodbye,
+    /// A wish for the night.
+    GoodNight,
 }
 
 const ITSELF: [(&str, Lang); 22] = [
@@ -110,13 +112,11 @@ const PERSON: [(&str, Lang); 8] = [
     ("sai come mi chiamo", Lang::It),
 ];
 
-const GOODBYE: [(&str, Lang); 20] = [
+const GOODBYE: [(&str, Lang); 16] = [
     ("goodbye", Lang::En),
     ("good bye", Lang::En),
     ("bye", Lang::En),
     ("bye bye", Lang::En),
-    ("good night", Lang::En),
-    ("goodnight", Lang::En),
     ("see you", Lang::En),
     ("see you later", Lang::En),
     ("see you tomorrow", Lang::En),
@@ -124,13 +124,26 @@ const GOODBYE: [(&str, Lang); 20] = [
     ("that is all", Lang::En),
     ("have a nice day", Lang::En),
     ("arrivederci", Lang::It),
-    ("buonanotte", Lang::It),
-    ("buona notte", Lang::It),
     ("a presto", Lang::It),
     ("a dopo", Lang::It),
     ("a domani", Lang::It),
     ("ci vediamo", Lang::It),
     ("è tutto", Lang::It),
+];
+
+const GOOD_NIGHT: [(&str, Lang); 12] = [
+    ("good night", Lang::En),
+    ("goodnight", Lang::En),
+    ("night night", Lang::En),
+    ("sleep well", Lang::En),
+    ("sweet dreams", Lang::En),
+    ("i am going to bed", Lang::En),
+    ("i'm going to bed", Lang::En),
+    ("buonanotte", Lang::It),
+    ("buona notte", Lang::It),
+    ("dormi bene", Lang::It),
+    ("sogni d'oro", Lang::It),
+    ("vado a letto", Lang::It),
 ];
 
 /// What the words are about, and in which language, when they are one of these questions and nothing else. A plain "yes" or
@@ -141,13 +154,14 @@ pub fn about(text: &str) -> Option<(InstanceQuestion, Lang)> {
     let text = text.trim().to_lowercase().replace('’', "'");
     let said: Vec<&str> = text.split(plain).filter(|word| !word.is_empty()).collect();
     let said = said.join(" ");
-    let lists: [(InstanceQuestion, &[(&str, Lang)]); 6] = [
+    let lists: [(InstanceQuestion, &[(&str, Lang)]); 7] = [
         (InstanceQuestion::Itself, &ITSELF),
         (InstanceQuestion::Waiting, &WAITING),
         (InstanceQuestion::Approving, &APPROVING),
         (InstanceQuestion::Butler, &BUTLER),
         (InstanceQuestion::Person, &PERSON),
         (InstanceQuestion::Goodbye, &GOODBYE),
+        (InstanceQuestion::GoodNight, &GOOD_NIGHT),
     ];
     lists
         .into_iter()

@@ -8,6 +8,7 @@ pub mod dialogue;
 pub mod examples;
 pub mod impossible;
 mod instance_questions;
+mod look_up;
 pub mod matching;
 pub mod schedule;
 pub mod undo;
@@ -264,6 +265,9 @@ impl Reflex<'_> {
                 instance_questions::InstanceQuestion::Approving => answer::speech::words_approve_nothing(lang),
                 instance_questions::InstanceQuestion::Butler => answer::speech::who_it_is(lang, &self.envelope.home),
                 instance_questions::InstanceQuestion::Goodbye => answer::speech::goodbye(lang, &self.envelope.home),
+                instance_questions::InstanceQuestion::GoodNight => {
+                    answer::speech::good_night(lang, &self.envelope.home)
+                }
                 instance_questions::InstanceQuestion::Person => answer::speech::who_you_are(lang, &self.envelope.home),
             });
         }

@@ -57,6 +57,8 @@ keys! {
     YouSaidNothing = "you-said-nothing" (),
     CannotYet = "cannot-yet" ("kind"),
     Goodbye = "goodbye" ("person"),
+    LookedUp = "looked-up",
+    GoodNight = "good-night" ("person"),
     Day = "day" ("weekday", "day", "month", "year"),
     Moment = "moment" ("day", "time"),
     JoinLast = "join-last" ("before", "last"),

@@ -6,7 +6,7 @@ greeting = Hello{ $person ->
     [none] {""}
    *[other] {" "}{ $person }
 }, I am { $butler }.
-how-it-is = I am here: your words were just registered, written down and planned for. { $abilities } things can be asked of me; "help" shows some. `metnosctl status` tells how each of my processes is.
+how-it-is = I am well, and I am here for you. I can do { $abilities } kinds of things; say "help" to see some of them.
 what-waits = What waits for your word has been shown as a card where it was asked for. All of them: `metnosctl approval list` at the machine, /approvals on Telegram, GET /v1/approvals for programs.
 words-approve-nothing = Words like these approve nothing, so that nobody's text can. Answer the card itself: where it was shown, or by `metnosctl approval list` and `metnosctl approval approve`.
 greeting-example = Ask me something, for instance "{ $example }", or say "help".
@@ -54,6 +54,11 @@ cannot-yet = { $kind ->
    *[other] I cannot do that yet ({ $kind }).
 } I did nothing, and noted the wish.
 goodbye = Goodbye{ $person ->
+    [none] {""}
+   *[other] , { $person }
+}.
+looked-up = I cannot answer that by myself, but this stands in your files:
+good-night = Good night{ $person ->
     [none] {""}
    *[other] , { $person }
 }.

@@ -6,7 +6,7 @@ greeting = Ciao{ $person ->
     [none] {""}
    *[other] {" "}{ $person }
 }, sono { $butler }.
-how-it-is = Ci sono: le tue parole sono appena state registrate, scritte e pianificate. Mi si possono chiedere { $abilities } cose; «aiuto» ne mostra alcune. `metnosctl status` dice come sta ciascuno dei miei processi.
+how-it-is = Sto bene, e sono qui per te. So fare { $abilities } tipi di cose: di' «aiuto» per vederne alcune.
 what-waits = Ciò che attende una tua parola è stato mostrato come scheda dove è stato chiesto. Tutte le schede: `metnosctl approval list` sulla macchina, /approvals su Telegram, GET /v1/approvals per i programmi.
 words-approve-nothing = Parole come queste non approvano nulla, perché nessun testo altrui possa farlo. Rispondi alla scheda stessa: dove è stata mostrata, oppure con `metnosctl approval list` e `metnosctl approval approve`.
 greeting-example = Chiedimi qualcosa, per esempio «{ $example }», oppure di' «aiuto».
@@ -54,6 +54,11 @@ cannot-yet = { $kind ->
    *[other] Non so ancora farlo ({ $kind }).
 } Non ho fatto niente, e ho annotato il desiderio.
 goodbye = Arrivederci{ $person ->
+    [none] {""}
+   *[other] , { $person }
+}.
+looked-up = Da solo non so rispondere, ma nei tuoi file c’è scritto:
+good-night = Buonanotte{ $person ->
     [none] {""}
    *[other] , { $person }
 }.

@@ -205,7 +205,7 @@ impl Turn {
                 }
                 return ended;
             }
-            (reply, _) => (Duration::from_millis(self.planner.turn_within_ms), self.reflex(words, reply)),
+            (reply, _) => (Duration::from_millis(self.planner.turn_within_ms), self.reflex((words, &envelope), reply)),
         };
         tokio::time::timeout(within, reflex).await.unwrap_or_else(|_| Ended::broken(speech::too_long(self.lang)))
     }
@@ -220,13 +220,18 @@ impl Turn {
     }
 
     /// Carries out what the reflex made of the words.
-    async fn reflex(&self, words: &str, reply: Reply) -> Ended {
+    async fn reflex(&self, (words, envelope): (&str, &Envelope), reply: Reply) -> Ended {
         match reply {
             Reply::Say(text) => match self.say(&text).await {
                 Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
                 Err(error) => self.broken(&error),
             },
             Reply::NotUnderstood(mut why) => {
+                match self.looked_up(words, envelope).await {
+                    Ok(true) => return Ended::new(TurnEnd::Answered, String::new()),
+                    Ok(false) => {}
+                    Err(error) => return self.broken(&error),
+                }
                 if self.planner.model.borrow().is_none() {
                     why.push_str(&speech::no_model(language_of(words, self.lang)));
                 }
@@ -241,6 +246,23 @@ impl Turn {
             },
             Reply::Later(why) => Ended { end: TurnEnd::Unsuccessful, why, wish: Wish::of(words) },
             Reply::Plan(plan) => self.carry_out(plan).await.unwrap_or_else(|error| self.broken(&error)),
+        }
+    }
+
+    /// Answers a question that is not understood with the lines of the person's files which name what it is about. Whether it
+    /// could: what is refused or not found leaves the question as it is.
+    async fn looked_up(&self, words: &str, envelope: &Envelope) -> Result<bool, RpcError> {
+        let Some(plan) = self.planner.repertoire.borrow_mut().look_up(words, envelope) else { return Ok(false) };
+        let Ok(mut progress) = Progress::new(plan) else { return Ok(false) };
+        self.run_through(&mut progress).await?;
+        let Some((call, State::Ran { handle, outcome: Outcome::Ok })) =
+            progress.outcome().first().and_then(|at| progress.get(*at))
+        else {
+            return Ok(false);
+        };
+        match call.template.found(&self.release(*handle).await?) {
+            Some(text) => self.say(&text).await.map(|()| true),
+            None => Ok(false),
         }
     }
 
@@ -264,15 +286,20 @@ impl Turn {
             Ok(progress) => progress,
             Err(error) => return Ok(Ended::broken(error.to_string())),
         };
-        self.declare(&progress).await?;
+        self.run_through(&mut progress).await?;
+        self.answer(&progress).await
+    }
+
+    /// Declares the calls, and runs them as far as they come.
+    async fn run_through(&self, progress: &mut Progress) -> Result<(), RpcError> {
+        self.declare(progress).await?;
         loop {
             let wave = progress.start();
             if wave.is_empty() {
-                break;
+                return Ok(());
             }
-            self.run_wave(&wave, &mut progress).await?;
+            self.run_wave(&wave, progress).await?;
         }
-        self.answer(&progress).await
     }
 
     /// Registers the intent: nothing but the owner's words has been read yet.

@@ -96,6 +96,31 @@ fn turn_is_recorded_by_three_daemons_in_the_right_order() {
 }
 
 #[test]
+fn question_without_a_model_is_answered_with_lines_of_the_files() {
+    let set = Instance::start();
+    let house = set.workspace("notes/house.md");
+    std::fs::write(&house, "The plumber comes on Thursday at nine.\nIl wifi: la password è rosa-antica\n").unwrap();
+    for (words, above, line) in [
+        (
+            "when does the plumber come?",
+            "this stands in your files",
+            "notes/house.md, line 1: The plumber comes on Thursday",
+        ),
+        ("qual è la password del wifi?", "nei tuoi file", "notes/house.md, riga 2: Il wifi: la password è rosa-antica"),
+    ] {
+        let (said, lines) = set.recording(|| set.ask(words));
+        assert!(said.contains(above) && said.contains(line), "{words}: {said}");
+        assert_eq!(count(&lines, "policy_decision"), 1, "it is decided on like any other call");
+    }
+    // What stands nowhere stays what it was: not understood, and a wish.
+    let (output, lines) = set.recording(|| set.ctl(&["ask", "when does the chimney sweep come?"]));
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(lines.iter().all(|line| line.kind() != "run_started" || line.payload("executor") == "text_search"));
+    assert_eq!(set.json(&["approval", "list"]).1, serde_json::json!([]));
+    set.verify();
+}
+
+#[test]
 fn unknown_request_runs_nothing_and_lists_abilities() {
     let set = Instance::start();
     let (output, lines) = set.recording(|| set.ctl(&["ask", "paint the moon green with a brush"]));

@@ -25,6 +25,8 @@ pub const MAX_ANSWER: usize = metnos_proto::payload::MAX_PAYLOAD;
 pub const MAX_LINES: usize = 10_000;
 /// The most bytes of an error message that are passed on.
 pub const MAX_MESSAGE: usize = 2_000;
+/// The most entries of what was looked up that are shown.
+const MAX_FOUND: usize = 5;
 /// The most things of one call that are called by a name of the person's own.
 pub const MAX_SPOKEN: usize = 16;
 
@@ -154,6 +156,26 @@ impl Template {
     #[must_use]
     pub fn subject(&self) -> Option<&str> {
         self.subject.as_deref()
+    }
+
+    /// Has the result told in this language.
+    pub const fn speak(&mut self, lang: Lang) {
+        self.lang = lang;
+    }
+
+    /// Tells the first entries that a look-up has found, below a line which says that they are no more than that; `None` where
+    /// it has found nothing.
+    #[must_use]
+    pub fn found(&self, result: &[u8]) -> Option<String> {
+        let object = json::parse_object(result, Limits::result(MAX_ANSWER)).ok()?;
+        let all = self.list_of(&object).filter(|_| object.get("ok") == Some(&Value::Bool(true)))?;
+        let shown = all.get(..all.len().min(MAX_FOUND)).filter(|shown| !shown.is_empty())?;
+        let lines = self.list(shown, &object, Some(speech::found(self.lang)));
+        let more = all.len() > shown.len() || object.get("truncated") == Some(&Value::Bool(true));
+        let number = |name: &str| object.get(name).and_then(Value::as_u64);
+        let shown = u64::try_from(shown.len()).ok();
+        let rest = more.then(|| speech::truncated(shown, number("total"), self.lang) + "\n");
+        Some(lines + &rest.unwrap_or_default())
     }
 
     /// Tells the result; whatever the bytes are, there is an answer.

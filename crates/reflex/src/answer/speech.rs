@@ -229,6 +229,18 @@ pub fn goodbye(lang: Lang, home: &Home) -> String {
     tell(lang, Key::Goodbye, &[("person", person(home).into())]) + "\n"
 }
 
+/// The answer to a wish for the night.
+#[must_use]
+pub fn good_night(lang: Lang, home: &Home) -> String {
+    tell(lang, Key::GoodNight, &[("person", person(home).into())]) + "\n"
+}
+
+/// What stands above the lines that were found for a question which is not understood.
+#[must_use]
+pub fn found(lang: Lang) -> String {
+    say(lang, Key::LookedUp)
+}
+
 /// What is added when nothing but the reflex is there to understand words.
 #[must_use]
 pub fn no_model(lang: Lang) -> String {

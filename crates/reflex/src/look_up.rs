@@ -1,0 +1,132 @@
+//! Questions that nobody here can answer, looked up in the person's own files: "when does the plumber come?" is answered with
+//! the lines that name him, or not at all. Nothing is concluded from them.
+
+use metnos_proto::envelope::Envelope;
+use metnos_proto::msg::common::Lang;
+use metnos_rank::lexicon::is_stop;
+use metnos_rank::words::words as folded;
+
+use crate::{Plan, READ, Repertoire, Reply, language_of};
+
+/// What a question begins with, in English and in Italian.
+const ASKS: &str = "what when where who whose which how is are was were does do did has have will can could should cosa che quando dove chi \
+    quale quali qual quanto quanta quanti quante come perche c cos ci e sono era hanno ha ho abbiamo devo dobbiamo";
+/// What may stand before it.
+const BEFORE: &str = "and e ed so then ok hey scusa please senti dimmi tell me know sai ti ricordi remember do you";
+/// Whoever says these asks the butler about itself, or about what it thinks.
+const OF_THE_BUTLER: &str = "you your yours yourself tu tuo tua tuoi tue";
+/// Verbs and other words that say little of what is looked for: a note says "plumber: Thursday".
+const LIGHT: &str = "be come comes coming get gets go goes going take takes start starts begin begins end ends happen happens need needs \
+    there again still many much long old often far last next name names called know remember tell time day date number code \
+    viene vengono venire va vanno andare arriva arrivano comincia inizia inizio finisce serve servono ricordi sai ora giorno data \
+    numero codice chiama chiamano nome si ci era ancora volta prossimo prossima ultimo ultima fa fare deve devono";
+/// The most and the fewest words that are looked for, and the shortest one that may stand alone.
+const MAX_TOPIC: usize = 5;
+const MIN_ALONE: usize = 4;
+/// The longest question that is looked up, in words.
+const MAX_QUESTION: usize = 14;
+
+fn is_one_of(word: &str, all: &str) -> bool {
+    all.split_ascii_whitespace().any(|known| known == word)
+}
+
+/// The words of what a question is about; `None` when it is none, or about nothing that could stand in a file.
+fn topic(text: &str) -> Option<Vec<String>> {
+    let words = folded(text);
+    let first = words.iter().find(|word| !is_one_of(word, BEFORE))?;
+    let asks = is_one_of(first, ASKS) || text.trim_end().ends_with('?');
+    if !asks || words.len() > MAX_QUESTION || words.iter().any(|word| is_one_of(word, OF_THE_BUTLER)) {
+        return None;
+    }
+    let says = |word: &&String| !is_stop(word) && !is_one_of(word, ASKS) && !is_one_of(word, BEFORE);
+    let all: Vec<&String> = words.iter().filter(says).collect();
+    let heavy: Vec<&String> = all.iter().copied().filter(|word| !is_one_of(word, LIGHT)).collect();
+    let is_enough = match heavy.as_slice() {
+        [] => false,
+        [one] => one.chars().count() >= MIN_ALONE,
+        [_, ..] => heavy.len() <= MAX_TOPIC,
+    };
+    is_enough.then(|| heavy.into_iter().cloned().collect())
+}
+
+impl Repertoire {
+    /// A search through the person's files for what a question is about, where the words are one; `None` where they are not, or
+    /// nobody here searches. What it finds is told by [`crate::answer::Template::found`].
+    #[must_use]
+    pub fn look_up(&mut self, text: &str, envelope: &Envelope) -> Option<Plan> {
+        let topic = topic(text)?.join(" ");
+        let lang = language_of(text, envelope.lang);
+        let words = match lang {
+            Lang::En => format!("search my notes for {topic}"),
+            Lang::It => format!("cerca {topic} nelle note"),
+        };
+        let Reply::Plan(mut plan) = self.plan_alone(&words, envelope) else { return None };
+        plan.lang = lang;
+        for call in &mut plan.calls {
+            // The person has said none of it in this way.
+            call.literals.clear();
+            let one = envelope.candidates.iter().find(|one| one.name == call.executor)?;
+            if one.class != READ {
+                return None;
+            }
+            call.template.speak(lang);
+        }
+        (plan.calls.len() == 1).then_some(plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{envelope, shipped};
+
+    #[test]
+    fn questions_are_looked_up_by_what_they_are_about() {
+        for (text, wanted) in [
+            ("when does the plumber come?", "plumber"),
+            ("What is the wifi password", "wifi password"),
+            ("where did we park the caravan?", "park caravan"),
+            ("and who repairs our boiler?", "repairs boiler"),
+            ("quando viene l'idraulico?", "idraulico"),
+            ("qual è la password del wifi", "password wifi"),
+            ("sai dove abbiamo messo le decorazioni di Natale?", "messo decorazioni natale"),
+        ] {
+            let found = topic(text).map(|words| words.join(" "));
+            assert_eq!(found.as_deref(), Some(wanted), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_question_or_about_nothing_is_not_looked_up() {
+        for text in [
+            "the plumber comes on Thursday",
+            "call the plumber",
+            "who are you?",
+            "what do you think of the plumber?",
+            "what?",
+            "how come?",
+            "cosa?",
+            "tu cosa ne pensi?",
+            "che ore sono?",
+            "l'idraulico viene giovedì",
+            "buongiorno",
+        ] {
+            assert_eq!(topic(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_search_is_planned_that_only_reads_and_has_no_words_of_the_person() {
+        let envelope = envelope(shipped(), Lang::En);
+        let plan = Repertoire::default().look_up("quando viene l'idraulico?", &envelope).unwrap();
+        assert_eq!(plan.lang, Lang::It);
+        assert_eq!(plan.calls[0].arguments, json!({ "pattern": "idraulico", "words": true }));
+        assert!(plan.calls[0].literals.is_empty());
+        // Nobody who searches: nothing is looked up.
+        let none = metnos_proto::envelope::Envelope { candidates: Vec::new(), ..envelope };
+        assert_eq!(Repertoire::default().look_up("when does the plumber come?", &none), None);
+    }
+}
