@@ -659,3 +659,6 @@ mod shipped_tests;
 mod testing;
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod nothing_asked_tests;

@@ -57,7 +57,7 @@ keys! {
     YouSaidNothing = "you-said-nothing" (),
     CannotYet = "cannot-yet" ("kind"),
     Goodbye = "goodbye" ("person"),
-    LookedUp = "looked-up",
+    LookedUp = "looked-up" (),
     GoodNight = "good-night" ("person"),
     Day = "day" ("weekday", "day", "month", "year"),
     Moment = "moment" ("day", "time"),

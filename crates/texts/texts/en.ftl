@@ -6,7 +6,7 @@ greeting = Hello{ $person ->
     [none] {""}
    *[other] {" "}{ $person }
 }, I am { $butler }.
-how-it-is = I am well, and I am here for you. I can do { $abilities } kinds of things; say "help" to see some of them.
+how-it-is = I am well, and I am here for you. I can do { $abilities } kinds of things; say "help" to see some of them. How each of my parts is: `metnosctl status`.
 what-waits = What waits for your word has been shown as a card where it was asked for. All of them: `metnosctl approval list` at the machine, /approvals on Telegram, GET /v1/approvals for programs.
 words-approve-nothing = Words like these approve nothing, so that nobody's text can. Answer the card itself: where it was shown, or by `metnosctl approval list` and `metnosctl approval approve`.
 greeting-example = Ask me something, for instance "{ $example }", or say "help".

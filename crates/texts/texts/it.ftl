@@ -6,7 +6,7 @@ greeting = Ciao{ $person ->
     [none] {""}
    *[other] {" "}{ $person }
 }, sono { $butler }.
-how-it-is = Sto bene, e sono qui per te. So fare { $abilities } tipi di cose: di' «aiuto» per vederne alcune.
+how-it-is = Ci sono, e sto bene. So fare { $abilities } tipi di cose: di' «aiuto» per vederne alcune. Come sta ciascuna delle mie parti lo dice `metnosctl status`.
 what-waits = Ciò che attende una tua parola è stato mostrato come scheda dove è stato chiesto. Tutte le schede: `metnosctl approval list` sulla macchina, /approvals su Telegram, GET /v1/approvals per i programmi.
 words-approve-nothing = Parole come queste non approvano nulla, perché nessun testo altrui possa farlo. Rispondi alla scheda stessa: dove è stata mostrata, oppure con `metnosctl approval list` e `metnosctl approval approve`.
 greeting-example = Chiedimi qualcosa, per esempio «{ $example }», oppure di' «aiuto».

@@ -23,6 +23,9 @@ const VERBS: &str = "buy get call ring phone send mail text remind play turn swi
     remove delete move rename copy clear show find search check count book order pay go come wait look think try compra prendi chiama \
     telefona manda invia scrivi leggi ricorda ricordami ricordati suona metti accendi spegni fai fa apri chiudi togli cancella sposta \
     rinomina copia svuota mostra trova cerca controlla conta prenota ordina paga vai vieni aspetta guarda pensa prova dimmi fammi";
+/// Words with which words say more than a thing: "dinner is ready".
+const SENTENCES: &str = "is are be was were will would could can want wanna need do does tell give let it we us you i me c è sono voglio \
+    vorrei puoi potresti devi dimmi dici dammi mi me ti ci";
 /// What a line of a list begins with.
 const ITEM: &str = "- ";
 
@@ -76,7 +79,8 @@ fn things<'a>(phrase: &Phrase<'a>) -> Option<&'a str> {
     let is_joint = |word: &token::Token<'_>| word.mark == crate::words::lexicon::Mark::And;
     let parts = tokens.split_inclusive(|word| word.ends_clause).flat_map(|part| part.split(is_joint));
     let mut parts = parts.filter(|part| !part.is_empty());
-    let is_verb = tokens.first().is_some_and(|word| is_one_of(word, VERBS));
+    let is_verb = tokens.first().is_some_and(|word| is_one_of(word, VERBS))
+        || tokens.iter().any(|word| is_one_of(word, SENTENCES));
     (!said.is_empty() && !is_verb && phrase.ordinal().is_none() && parts.all(is_thing)).then_some(said)
 }
 
