@@ -20,9 +20,11 @@ pub enum InstanceQuestion {
     Goodbye,
     /// A wish for the night.
     GoodNight,
+    /// Which languages are understood.
+    Languages,
 }
 
-const ITSELF: [(&str, Lang); 22] = [
+const ITSELF: [(&str, Lang); 29] = [
     ("status", Lang::En),
     ("how are you", Lang::En),
     ("how are you doing", Lang::En),
@@ -45,6 +47,13 @@ const ITSELF: [(&str, Lang); 22] = [
     ("va tutto bene", Lang::It),
     ("è tutto a posto", Lang::It),
     ("qual è il tuo stato", Lang::It),
+    ("how is it going", Lang::En),
+    ("how's it going", Lang::En),
+    ("how do you feel", Lang::En),
+    ("how have you been", Lang::En),
+    ("come te la passi", Lang::It),
+    ("come butta", Lang::It),
+    ("come ti senti", Lang::It),
 ];
 
 const WAITING: [(&str, Lang); 25] = [
@@ -89,7 +98,7 @@ const APPROVING: [(&str, Lang); 11] = [
     ("approvo", Lang::It),
 ];
 
-const BUTLER: [(&str, Lang); 9] = [
+const BUTLER: [(&str, Lang); 27] = [
     ("who are you", Lang::En),
     ("what are you", Lang::En),
     ("what is your name", Lang::En),
@@ -99,6 +108,24 @@ const BUTLER: [(&str, Lang); 9] = [
     ("che cosa sei", Lang::It),
     ("come ti chiami", Lang::It),
     ("qual è il tuo nome", Lang::It),
+    ("are you a real person", Lang::En),
+    ("are you a person", Lang::En),
+    ("are you real", Lang::En),
+    ("are you human", Lang::En),
+    ("are you a human", Lang::En),
+    ("are you a robot", Lang::En),
+    ("are you a machine", Lang::En),
+    ("who am i talking to", Lang::En),
+    ("who is this", Lang::En),
+    ("chi saresti", Lang::It),
+    ("tu chi saresti", Lang::It),
+    ("sei una persona", Lang::It),
+    ("sei una persona vera", Lang::It),
+    ("sei umano", Lang::It),
+    ("sei un robot", Lang::It),
+    ("sei una macchina", Lang::It),
+    ("con chi parlo", Lang::It),
+    ("con chi sto parlando", Lang::It),
 ];
 
 const PERSON: [(&str, Lang); 8] = [
@@ -146,27 +173,73 @@ const GOOD_NIGHT: [(&str, Lang); 12] = [
     ("vado a letto", Lang::It),
 ];
 
+const LANGUAGES: [(&str, Lang); 20] = [
+    ("do you speak italian", Lang::En),
+    ("do you speak english", Lang::En),
+    ("do you understand italian", Lang::En),
+    ("do you understand english", Lang::En),
+    ("can you speak italian", Lang::En),
+    ("can i speak italian", Lang::En),
+    ("can i speak italian to you", Lang::En),
+    ("which languages do you speak", Lang::En),
+    ("what languages do you speak", Lang::En),
+    ("which languages do you understand", Lang::En),
+    ("parli italiano", Lang::It),
+    ("parli inglese", Lang::It),
+    ("capisci l'italiano", Lang::It),
+    ("capisci l'inglese", Lang::It),
+    ("sai l'inglese", Lang::It),
+    ("sai l'italiano", Lang::It),
+    ("parli anche inglese", Lang::It),
+    ("parli anche italiano", Lang::It),
+    ("che lingue parli", Lang::It),
+    ("quali lingue parli", Lang::It),
+];
+/// What may stand before such words, and behind them.
+const LEADS: [&str; 10] = ["and", "but", "so", "ma", "e", "allora", "ehi", "hey", "well", "ok"];
+const TAILS: [&str; 7] = ["as well", "too", "then", "pure", "anche", "now", "adesso"];
+
 /// What the words are about, and in which language, when they are one of these questions and nothing else. A plain "yes" or
 /// "do it" is none of them: it may be the answer to what a model has asked.
 #[must_use]
 pub fn about(text: &str) -> Option<(InstanceQuestion, Lang)> {
+    let is_edge = |c: char| matches!(c, ',' | '.' | '!' | '?' | ';');
+    if let Some(found) = whole(text) {
+        return Some(found);
+    }
+    // "I am going to bed, see you tomorrow": each part is one of them.
+    let mut parts = text.split(is_edge).filter(|part| !part.trim().is_empty());
+    let first = whole(parts.next()?)?;
+    (parts.all(|part| whole(part).is_some()) && first.0 != InstanceQuestion::Approving).then_some(first)
+}
+
+/// As [`about`], for one part of the words.
+fn whole(text: &str) -> Option<(InstanceQuestion, Lang)> {
     let plain = |c: char| c.is_whitespace() || matches!(c, ',' | '.' | '!' | '?' | '’');
     let text = text.trim().to_lowercase().replace('’', "'");
     let said: Vec<&str> = text.split(plain).filter(|word| !word.is_empty()).collect();
     let said = said.join(" ");
-    let lists: [(InstanceQuestion, &[(&str, Lang)]); 7] = [
-        (InstanceQuestion::Itself, &ITSELF),
-        (InstanceQuestion::Waiting, &WAITING),
-        (InstanceQuestion::Approving, &APPROVING),
-        (InstanceQuestion::Butler, &BUTLER),
-        (InstanceQuestion::Person, &PERSON),
-        (InstanceQuestion::Goodbye, &GOODBYE),
-        (InstanceQuestion::GoodNight, &GOOD_NIGHT),
-    ];
-    lists
-        .into_iter()
-        .find_map(|(about, list)| list.iter().find(|(words, _)| *words == said).map(|(_, lang)| (about, *lang)))
+    let known = |said: &str| {
+        LISTS
+            .iter()
+            .find_map(|(about, list)| list.iter().find(|(words, _)| *words == said).map(|(_, lang)| (*about, *lang)))
+    };
+    let without_lead = said.split_once(' ').filter(|(first, _)| LEADS.contains(first)).map_or("", |(_, rest)| rest);
+    let without_tail =
+        |said: &str| TAILS.iter().find_map(|tail| said.strip_suffix(tail)?.strip_suffix(' ').and_then(known));
+    known(&said).or_else(|| known(without_lead)).or_else(|| without_tail(&said))
 }
+
+const LISTS: [(InstanceQuestion, &[(&str, Lang)]); 8] = [
+    (InstanceQuestion::Itself, &ITSELF),
+    (InstanceQuestion::Waiting, &WAITING),
+    (InstanceQuestion::Approving, &APPROVING),
+    (InstanceQuestion::Butler, &BUTLER),
+    (InstanceQuestion::Person, &PERSON),
+    (InstanceQuestion::Goodbye, &GOODBYE),
+    (InstanceQuestion::GoodNight, &GOOD_NIGHT),
+    (InstanceQuestion::Languages, &LANGUAGES),
+];
 
 #[cfg(test)]
 mod tests {
@@ -177,9 +250,21 @@ mod tests {
         assert_eq!(about(" Come stai? "), Some((InstanceQuestion::Itself, Lang::It)));
         assert_eq!(about("What’s waiting for me?"), Some((InstanceQuestion::Waiting, Lang::En)));
         assert_eq!(about("Approva tutto!"), Some((InstanceQuestion::Approving, Lang::It)));
-        for other in
-            ["read status", "status of notes/a.md", "approve notes/a.md", "yes", "do it", "", "?", "come va il file"]
-        {
+        assert_eq!(about("vado a letto, a domani!"), Some((InstanceQuestion::GoodNight, Lang::It)));
+        assert_eq!(about("ma tu chi saresti?"), Some((InstanceQuestion::Butler, Lang::It)));
+        assert_eq!(about("Do you speak Italian as well?"), Some((InstanceQuestion::Languages, Lang::En)));
+        for other in [
+            "approve it, bye",
+            "bye, read notes/a.md",
+            "read status",
+            "status of notes/a.md",
+            "approve notes/a.md",
+            "yes",
+            "do it",
+            "",
+            "?",
+            "come va il file",
+        ] {
             assert_eq!(about(other), None, "{other}");
         }
     }

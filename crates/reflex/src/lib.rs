@@ -268,6 +268,7 @@ impl Reflex<'_> {
                 instance_questions::InstanceQuestion::GoodNight => {
                     answer::speech::good_night(lang, &self.envelope.home)
                 }
+                instance_questions::InstanceQuestion::Languages => answer::speech::languages(lang),
                 instance_questions::InstanceQuestion::Person => answer::speech::who_you_are(lang, &self.envelope.home),
             });
         }

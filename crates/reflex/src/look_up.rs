@@ -9,7 +9,7 @@ use metnos_rank::words::words as folded;
 use crate::{Plan, READ, Repertoire, Reply, language_of};
 
 /// What a question begins with, in English and in Italian.
-const ASKS: &str = "what when where who whose which how is are was were does do did has have will can could should cosa che quando dove chi \
+const ASKS: &str = "what whats when whens where wheres who whos whose which how hows is are was were does do did has have will can could should cosa che quando dove chi \
     quale quali qual quanto quanta quanti quante come perche c cos ci e sono era hanno ha ho abbiamo devo dobbiamo";
 /// What may stand before it.
 const BEFORE: &str = "and e ed so then ok hey scusa please senti dimmi tell me know sai ti ricordi remember do you";
@@ -22,7 +22,7 @@ const LIGHT: &str = "be come comes coming get gets go goes going take takes star
     numero codice chiama chiamano nome si ci era ancora volta prossimo prossima ultimo ultima fa fare deve devono";
 /// The most and the fewest words that are looked for, and the shortest one that may stand alone.
 const MAX_TOPIC: usize = 5;
-const MIN_ALONE: usize = 4;
+const MIN_ALONE: usize = 3;
 /// The longest question that is looked up, in words.
 const MAX_QUESTION: usize = 14;
 
@@ -30,15 +30,28 @@ fn is_one_of(word: &str, all: &str) -> bool {
     all.split_ascii_whitespace().any(|known| known == word)
 }
 
-/// The words of what a question is about; `None` when it is none, or about nothing that could stand in a file.
-fn topic(text: &str) -> Option<Vec<String>> {
+/// The words of what a question is about; `None` when there is none, or it is about nothing that could stand in a file. Of
+/// several sentences one asks: "what is our wifi called? It is written down somewhere".
+pub(crate) fn topic(text: &str) -> Option<Vec<String>> {
+    let sentences = text.split_inclusive(['?', '!', '\n']).flat_map(|part| part.split_inclusive(". "));
+    let asked: Vec<&str> = sentences.filter(|one| one.trim_end().ends_with('?')).collect();
+    match asked.as_slice() {
+        [] => topic_of(text),
+        [one] => topic_of(one),
+        [_, _, ..] => None,
+    }
+}
+
+fn topic_of(text: &str) -> Option<Vec<String>> {
     let words = folded(text);
     let first = words.iter().find(|word| !is_one_of(word, BEFORE))?;
     let asks = is_one_of(first, ASKS) || text.trim_end().ends_with('?');
     if !asks || words.len() > MAX_QUESTION || words.iter().any(|word| is_one_of(word, OF_THE_BUTLER)) {
         return None;
     }
-    let says = |word: &&String| !is_stop(word) && !is_one_of(word, ASKS) && !is_one_of(word, BEFORE);
+    let says = |word: &&String| {
+        word.chars().count() > 1 && !is_stop(word) && !is_one_of(word, ASKS) && !is_one_of(word, BEFORE)
+    };
     let all: Vec<&String> = words.iter().filter(says).collect();
     let heavy: Vec<&String> = all.iter().copied().filter(|word| !is_one_of(word, LIGHT)).collect();
     let is_enough = match heavy.as_slice() {
@@ -50,6 +63,14 @@ fn topic(text: &str) -> Option<Vec<String>> {
 }
 
 impl Repertoire {
+    /// What the person has said about what a question is about, quoted with its day; `None` where the words are no question, or
+    /// nothing was said of it.
+    #[must_use]
+    pub fn recall(&mut self, text: &str, envelope: &Envelope) -> Option<String> {
+        let topic = topic(text)?;
+        crate::dialogue::told(text, &topic, envelope, &mut |text, envelope| self.plan_alone(text, envelope))
+    }
+
     /// A search through the person's files for what a question is about, where the words are one; `None` where they are not, or
     /// nobody here searches. What it finds is told by [`crate::answer::Template::found`].
     #[must_use]
@@ -92,6 +113,8 @@ mod tests {
             ("and who repairs our boiler?", "repairs boiler"),
             ("quando viene l'idraulico?", "idraulico"),
             ("qual è la password del wifi", "password wifi"),
+            ("whats our wifi called again? its written down somewhere", "wifi"),
+            ("what's the cat's name?", "cat"),
             ("sai dove abbiamo messo le decorazioni di Natale?", "messo decorazioni natale"),
         ] {
             let found = topic(text).map(|words| words.join(" "));

@@ -58,6 +58,7 @@ keys! {
     CannotYet = "cannot-yet" ("kind"),
     Goodbye = "goodbye" ("person"),
     LookedUp = "looked-up" (),
+    Languages = "languages" (),
     GoodNight = "good-night" ("person"),
     Day = "day" ("weekday", "day", "month", "year"),
     Moment = "moment" ("day", "time"),

@@ -58,6 +58,7 @@ goodbye = Goodbye{ $person ->
    *[other] , { $person }
 }.
 looked-up = I cannot answer that by myself, but this stands in your files:
+languages = I understand English and Italian. Write in either; I answer in the same.
 good-night = Good night{ $person ->
     [none] {""}
    *[other] , { $person }

@@ -58,6 +58,7 @@ goodbye = Arrivederci{ $person ->
    *[other] , { $person }
 }.
 looked-up = Da solo non so rispondere, ma nei tuoi file c’è scritto:
+languages = Capisco l’italiano e l’inglese. Scrivimi come preferisci: ti rispondo nella stessa lingua.
 good-night = Buonanotte{ $person ->
     [none] {""}
    *[other] , { $person }

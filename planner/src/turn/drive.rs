@@ -227,6 +227,7 @@ impl Turn {
                 Err(error) => self.broken(&error),
             },
             Reply::NotUnderstood(mut why) => {
+                // With a model these words would not be here.
                 match self.looked_up(words, envelope).await {
                     Ok(true) => return Ended::new(TurnEnd::Answered, String::new()),
                     Ok(false) => {}
@@ -249,9 +250,14 @@ impl Turn {
         }
     }
 
-    /// Answers a question that is not understood with the lines of the person's files which name what it is about. Whether it
+    /// Answers a question that is not understood with what the person has said about it, else with the lines of the person's
+    /// files which name what it is about. Whether it
     /// could: what is refused or not found leaves the question as it is.
     async fn looked_up(&self, words: &str, envelope: &Envelope) -> Result<bool, RpcError> {
+        let said = self.planner.repertoire.borrow_mut().recall(words, envelope);
+        if let Some(said) = said {
+            return self.say(&said).await.map(|()| true);
+        }
         let Some(plan) = self.planner.repertoire.borrow_mut().look_up(words, envelope) else { return Ok(false) };
         let Ok(mut progress) = Progress::new(plan) else { return Ok(false) };
         self.run_through(&mut progress).await?;

@@ -235,6 +235,12 @@ pub fn good_night(lang: Lang, home: &Home) -> String {
     tell(lang, Key::GoodNight, &[("person", person(home).into())]) + "\n"
 }
 
+/// Which languages are understood.
+#[must_use]
+pub fn languages(lang: Lang) -> String {
+    say(lang, Key::Languages) + "\n"
+}
+
 /// What stands above the lines that were found for a question which is not understood.
 #[must_use]
 pub fn found(lang: Lang) -> String {

@@ -162,6 +162,9 @@ impl Talk<'_, '_> {
         if phrase.is_one_of(AGAIN) {
             return self.again(phrase, past);
         }
+        if let Some(plan) = self.taken_off(phrase, upto, past) {
+            return Some(Reply::Plan(plan));
+        }
         if let Some(plan) = self.more(phrase, upto, past) {
             return Some(Reply::Plan(plan));
         }

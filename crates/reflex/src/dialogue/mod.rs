@@ -58,6 +58,13 @@ pub fn reply(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Reply {
     alone
 }
 
+/// What the person said that has all these words of a question, quoted with its day; `None` for nothing.
+pub fn told(text: &str, topic: &[String], envelope: &Envelope, plain: &mut Plain<'_>) -> Option<String> {
+    let lang = crate::language_of(text, envelope.lang);
+    let mut talk = Talk { envelope, plain, scratch: None, left: MAX_PLANNED };
+    Some(talk.quotes(topic, lang, 1)).filter(|lines| !lines.is_empty())
+}
+
 /// Whether an executor does things of this kind: an example of it asks for one.
 fn is_possible(kind: impossible::Kind, envelope: &Envelope) -> bool {
     let asks = |say: &str| {

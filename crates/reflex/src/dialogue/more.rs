@@ -1,5 +1,6 @@
 //! Something more for what the last request did with a list: "and also eggs", "anche il pane", "oh, and two lemons too".
 
+use metnos_proto::msg::common::Lang;
 use serde_json::Value;
 
 use super::phrase::{Phrase, is_pronoun};
@@ -54,6 +55,52 @@ impl Talk<'_, '_> {
         plan.lang = lang_of(phrase, plan.lang);
         Some(plan)
     }
+}
+
+/// What begins words that take the last things off again, and the words that do.
+const AFTER_ALL: &str =
+    "actually no,actually,no actually,no,no wait,wait,oh no,oops,anzi no,anzi,no anzi,no aspetta,aspetta,ops";
+const OFF: &str = "take them off,take it off,take that off,take those off,remove them,remove it,remove that,cross them off,cross it off,\
+    delete them from the list,delete it from the list,take them off the list,take it off the list,toglilo,toglila,toglili,toglile,\
+    levalo,levala,levali,levale,toglilo dalla lista,toglila dalla lista,toglili dalla lista,toglile dalla lista";
+
+impl Talk<'_, '_> {
+    /// The things off the list again on which the very last request has put them: "actually no, take them off again".
+    pub(super) fn taken_off(&mut self, phrase: &Phrase<'_>, upto: usize, past: &[Turn]) -> Option<Plan> {
+        let begin = AFTER_ALL.split(',').filter_map(|words| phrase.says(0, words)).max().unwrap_or(0);
+        let end = OFF.split(',').filter_map(|words| phrase.says(begin, words)).max()?;
+        let is_again = ["again", "di nuovo"].iter().any(|words| phrase.says(end, words) == Some(phrase.len()));
+        if end != phrase.len() && !is_again {
+            return None;
+        }
+        let last = past.last()?;
+        let (plan, list) = (last.plan()?, list_called(&last.text)?);
+        let [call] = plan.calls.as_slice() else { return None };
+        let roles = &self.candidate(&call.executor).filter(|one| one.class != crate::READ)?.roles;
+        let of_role = |wanted: &str| roles.iter().find(|(_, role)| role == wanted);
+        let value =
+            |wanted: &str| call.arguments.pointer(&of_role(wanted)?.0).and_then(Value::as_str).map(str::to_owned);
+        let (path, held) = (value("path")?, value("payload")?);
+        let things: Vec<&str> = held.lines().map(|line| line.strip_prefix(ITEM)).collect::<Option<_>>()?;
+        let text = match lang_of(phrase, plan.lang) {
+            Lang::En => format!("take {} off the {list}", things.join(" and ")),
+            Lang::It => format!("togli {} dalla {list}", things.join(" e ")),
+        };
+        let executor = call.executor.clone();
+        let plan = self.planned(&text, upto)?;
+        let [call] = plan.calls.as_slice() else { return None };
+        let holds = |wanted: &str| call.arguments.as_object().is_some_and(|all| all.values().any(|one| one == wanted));
+        let is_same = call.executor != executor && holds(&path) && holds(&held);
+        is_same.then(|| super::back::unsaid(plan, phrase.text))
+    }
+}
+
+/// The words of a request that call a list.
+fn list_called(text: &str) -> Option<&str> {
+    let tokens = token::tokens(text)?;
+    let (at, (count, _)) = (0..tokens.len()).find_map(|at| Some((at, lists::called_at(&tokens, at)?)))?;
+    let (first, last) = (tokens.get(at)?, tokens.get((at + count).checked_sub(1)?)?);
+    text.get(first.start..last.start + last.text.len())
 }
 
 /// The things that words add to those said before; `None` where they say anything else.

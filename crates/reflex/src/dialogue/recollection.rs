@@ -1,6 +1,7 @@
 //! "What did I tell you about the boiler?": the person's own words, quoted with the day on which they were said, or honestly nothing.
 
 use metnos_calendar::Zone;
+use metnos_proto::msg::common::Lang;
 use metnos_rank::forms::Said;
 use metnos_rank::lexicon::is_stop;
 
@@ -39,14 +40,19 @@ struct Quote<'a> {
 impl Talk<'_, '_> {
     /// The answer to a question for what the person said; `None` when the words are no such question.
     pub(super) fn recollection(&mut self, phrase: &Phrase<'_>) -> Option<String> {
-        let topic = topic(phrase)?;
+        let lines = self.quotes(&topic(phrase)?, phrase.lang, 2);
+        Some(if lines.is_empty() { speech::you_said_nothing(phrase.lang) } else { lines })
+    }
+
+    /// What was said that has at least one in `share` of these words, quoted; empty for nothing.
+    pub(super) fn quotes(&mut self, topic: &[String], lang: Lang, share: usize) -> String {
         let envelope = self.envelope;
         let recalled = envelope.recalled.iter().map(|one| (one.seq, one.ts.as_str(), one.text.as_str()));
         let recent = envelope.recent.iter().map(|one| (one.seq, "", one.text.as_str()));
         let mut quotes: Vec<Quote<'_>> = recalled
             .chain(recent)
-            .map(|(seq, ts, text)| Quote { seq, ts, text, hits: hits(&topic, text) })
-            .filter(|quote| 2 * quote.hits >= topic.len())
+            .map(|(seq, ts, text)| Quote { seq, ts, text, hits: hits(topic, text) })
+            .filter(|quote| share * quote.hits >= topic.len())
             .collect();
         quotes.sort_by_key(|quote| (std::cmp::Reverse(quote.hits), std::cmp::Reverse(quote.seq)));
         quotes.dedup_by_key(|quote| quote.seq);
@@ -55,10 +61,9 @@ impl Talk<'_, '_> {
         let zone = Zone::read(&envelope.home.zone).unwrap_or_default();
         let lines = quotes.iter().take(MAX_QUOTES).map(|quote| {
             let said = visible(shorten(quote.text.trim(), MAX_QUOTE));
-            speech::you_said(phrase.lang, when::moment(quote.ts, &zone, phrase.lang).as_deref(), &said)
+            speech::you_said(lang, when::moment(quote.ts, &zone, lang).as_deref(), &said)
         });
-        let lines: String = lines.collect();
-        Some(if lines.is_empty() { speech::you_said_nothing(phrase.lang) } else { lines })
+        lines.collect()
     }
 
     /// Whether words tell nothing: they ask, or only have something read.
