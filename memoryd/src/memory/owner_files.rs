@@ -146,10 +146,11 @@ impl OwnerFiles {
         FILES.iter().filter(|name| !private(name)).map(shown).collect()
     }
 
-    /// What the household has said of itself. Only its owner is called by the owner's name.
-    pub(super) fn home_for(&self, trust: Trust, now_ms: u64) -> Home {
+    /// What the household has said of itself, and the name of the caller. Only its owner is called by the owner's name.
+    pub(super) fn home_for(&self, facts: &TurnFacts, now_ms: u64) -> Home {
         let text = |name: &str| clean(String::from_utf8_lossy(self.workspace.text(name)).into_owned());
-        let home = Home::read(&text("USER.md"), &text("IDENTITY.md"), &self.machine_zone, trust == Trust::Owner);
+        let caller = (facts.peer.as_str(), facts.trust == Trust::Owner);
+        let home = Home::read(&text("USER.md"), &text("IDENTITY.md"), &self.machine_zone, caller);
         home.at(i64::try_from(now_ms / 1_000).unwrap_or(0))
     }
 

@@ -299,6 +299,10 @@ fn scene(envelope: &Envelope) -> Vec<String> {
     });
     if home.guest && matches!(envelope.channel, Channel::Cli | Channel::Http | Channel::Telegram) {
         parts.push("A guest may see and do less than the owner.".to_owned());
+        let name = line(&home.person, 64);
+        if !name.is_empty() {
+            parts.push(format!("The guest is called {name}."));
+        }
     }
     parts
 }

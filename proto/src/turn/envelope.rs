@@ -155,17 +155,19 @@ const OWNERS_LISTS: &str = "notes";
 const MAX_NAME: usize = 64;
 
 impl Home {
-    /// Reads the answers. `user` is empty in a turn of another user than the owner but for the zone, which is the same for
-    /// everybody in the household.
+    /// Reads the answers for a caller. A line of `user` that begins with the caller's principal names the caller; the owner
+    /// without such a line has the owner's name. The zone is the same for everybody in the household.
     #[must_use]
-    pub fn read(user: &str, identity: &str, machine: &str, is_owner: bool) -> Self {
+    pub fn read(user: &str, identity: &str, machine: &str, (principal, is_owner): (&str, bool)) -> Self {
         let plain =
             |name: &str| !name.is_empty() && name.chars().count() <= MAX_NAME && !name.chars().any(char::is_control);
         let line = |key: &str| {
             let mut lines = user.lines().take(4_096).map(|line| line.trim().trim_start_matches(['-', '*']).trim());
-            lines.find_map(|line| zone::value_of(line, key)).filter(|name| is_owner && plain(name))
+            lines.find_map(|line| zone::value_of(line, key)).filter(|name| plain(name))
         };
-        let person = line("how to be addressed:").or_else(|| line("name:")).unwrap_or_default();
+        let own = || line(&format!("{principal}:")).filter(|_| !principal.is_empty());
+        let owners = || line("how to be addressed:").or_else(|| line("name:")).filter(|_| is_owner);
+        let person = own().or_else(owners).unwrap_or_default();
         let of_butler = |line: &str| {
             line.trim().strip_prefix("I am ")?.strip_suffix(", the butler of this household.").map(str::to_owned)
         };
@@ -408,11 +410,29 @@ pub struct Known {
 mod tests {
     use super::*;
 
+    const OWNER: (&str, bool) = ("cli:uid:1000", true);
+    const GUEST: (&str, bool) = ("telegram:7", false);
+
+    #[test]
+    fn callers_are_named_by_the_line_of_their_principal() {
+        let user = "- Name: Anna\n- How to be addressed: Nina\n- telegram:5100: Marco\n* Telegram:51:  Giulia \n- telegram:9:\n";
+        let named = |principal: &str, is_owner: bool| Home::read(user, "", "UTC", (principal, is_owner)).person;
+        assert_eq!(named("cli:uid:1000", true), "Nina");
+        assert_eq!(named("telegram:5100", true), "Marco");
+        assert_eq!(named("telegram:51", false), "Giulia");
+        assert_eq!(named("telegram:510", false), "");
+        assert_eq!(named("telegram:9", true), "Nina", "a line without a name names nobody");
+        assert_eq!(Home::read("- : Nobody\n", "", "UTC", ("", false)).person, "");
+        let control = "- telegram:7: A\u{1b}[2J\n";
+        assert_eq!(Home::read(control, "", "UTC", GUEST).person, "");
+        assert_eq!(Home::read(&format!("- telegram:7: {}\n", "x".repeat(65)), "", "UTC", GUEST).person, "");
+    }
+
     #[test]
     fn the_answers_of_the_interview_are_read_out_of_the_files() {
         let user = "# User\n\n- Name: Roberta Bianchi\n- How to be addressed:\n- Time zone: UTC+1\n";
         let identity = "# Identity\n\nI am Alfredo, the butler of this household.\n";
-        let home = Home::read(user, identity, "UTC", true);
+        let home = Home::read(user, identity, "UTC", OWNER);
         let told = |zone: &str, person: &str, butler: &str, lists: &str| Home {
             zone: zone.into(),
             person: person.into(),
@@ -422,13 +442,13 @@ mod tests {
         };
         assert_eq!(home, told("UTC+1", "Roberta Bianchi", "Alfredo", "notes"));
         let familiar = user.replace("addressed:", "addressed: Roby");
-        assert_eq!(Home::read(&familiar, identity, "UTC", true).person, "Roby");
+        assert_eq!(Home::read(&familiar, identity, "UTC", OWNER).person, "Roby");
         assert_eq!(
-            Home::read(user, identity, "UTC", false),
+            Home::read(user, identity, "UTC", GUEST),
             Home { guest: true, ..told("UTC+1", "", "Alfredo", "shared") },
             "the owner's name is the owner's"
         );
-        assert_eq!(Home::read("", "", "UTC", true), told("UTC", "", "", "notes"));
+        assert_eq!(Home::read("", "", "UTC", OWNER), told("UTC", "", "", "notes"));
         let late = home.at(23 * 3_600 + 1_800);
         assert_eq!((late.offset.as_str(), late.day.as_str()), ("+01:00", "Friday 2 January 1970"));
         let nowhere = Home::default().at(0);

@@ -105,7 +105,7 @@ impl Sources<'_> {
             candidates,
             mnests,
             named,
-            home: self.files.home_for(facts.trust, now),
+            home: self.files.home_for(facts, now),
         }))
     }
 }
