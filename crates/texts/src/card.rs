@@ -148,20 +148,23 @@ fn of_act(parts: &mut Vec<Part>, act: &ActView, number: usize, lang: Lang) {
     let mut part = |field: Field, text: String| {
         parts.push(Part { field, act: number, label: say(lang, field.label()), text });
     };
-    let class = tell(lang, Key::CardClass, &[("class", (&act.class).into())]);
-    part(Field::What, format!("{} {}: {class}", line(&act.executor, lang), line(&act.version, lang)));
+    let does = does(&act.executor, lang);
+    let named = |key: &str| named(key, does.is_some(), lang);
+    let class = || tell(lang, Key::CardClass, &[("class", (&act.class).into())]);
+    let executor = format!("{} {}", line(&act.executor, lang), line(&act.version, lang));
+    part(Field::What, format!("{} ({executor})", does.clone().unwrap_or_else(class)));
     match act.arguments.as_object() {
         Some(arguments) if arguments.is_empty() && act.targets.is_empty() => {
             part(Field::OnWhat, say(lang, Key::CardNoArguments));
         }
         Some(arguments) => {
             for (key, value) in arguments {
-                part(Field::OnWhat, format!("{}: {}", named(key, lang), on_what(act, key, value, lang)));
+                part(Field::OnWhat, format!("{}: {}", named(key), on_what(act, key, value, lang)));
             }
             // What lies deeper, and what the executor takes where nothing was given.
             let is_shown = |pointer: &str| pointer.strip_prefix('/').is_some_and(|key| arguments.contains_key(key));
             for target in act.targets.iter().filter(|target| !is_shown(&target.pointer)) {
-                part(Field::OnWhat, format!("{}: {}", named(&target.pointer, lang), line(&target.path, lang)));
+                part(Field::OnWhat, format!("{}: {}", named(&target.pointer), line(&target.path, lang)));
             }
         }
         None => part(Field::OnWhat, value(&act.arguments, lang)),
@@ -180,7 +183,7 @@ fn of_act(parts: &mut Vec<Part>, act: &ActView, number: usize, lang: Lang) {
     for field in &act.fields {
         let source = tell(lang, Key::CardSource, &[("source", (&line(&field.source, lang)).into())]);
         let label = tell(lang, Key::CardLabel, &[("label", (&line(&field.label, lang)).into())]);
-        part(Field::From, format!("{}: {source} ({label})", line(field.pointer.trim_start_matches('/'), lang)));
+        part(Field::From, format!("{}: {source} ({label})", named(&field.pointer)));
     }
     let way_back = if act.reversible { Key::CardReversible } else { Key::CardIrreversible };
     part(Field::WayBack, say(lang, way_back));
@@ -189,9 +192,18 @@ fn of_act(parts: &mut Vec<Part>, act: &ActView, number: usize, lang: Lang) {
     part(Field::Why, reason(act, lang));
 }
 
-/// The name of an argument, in quotes where it could be taken for more than a name.
-fn named(key: &str, lang: Lang) -> String {
+/// What an executor of the release does, in words; `None` for any other one.
+fn does(executor: &str, lang: Lang) -> Option<String> {
+    let told = tell(lang, Key::CardDoes, &[("executor", executor.into())]);
+    (told != executor).then_some(told)
+}
+
+/// The name of an argument, in quotes where it could be taken for more than a name. Those of the release have words for it.
+fn named(key: &str, is_shipped: bool, lang: Lang) -> String {
     let key = key.trim_start_matches('/');
+    if is_shipped && !key.contains(['/', ':', '"', ' ']) {
+        return line(&tell(lang, Key::CardArgument, &[("name", key.into())]), lang);
+    }
     if key.is_empty() || key.contains([':', '"', ' ']) {
         line(&Value::from(key).to_string(), lang)
     } else {
@@ -268,7 +280,7 @@ mod tests {
             let face = face_of(&shown(), "abcd-efgh", lang);
             face.parts.into_iter().find(|part| part.field == field).map(|part| part.text).unwrap_or_default()
         };
-        assert_eq!(text(Lang::En, Field::What), "fs_delete 2.0.0: removes something");
+        assert_eq!(text(Lang::En, Field::What), "moves something to the trash (fs_delete 2.0.0)");
         assert_eq!(text(Lang::It, Field::HowMany), "681 file in 3 cartelle");
         let least = |lang| {
             let mut some = shown();
@@ -278,15 +290,15 @@ mod tests {
         };
         assert_eq!(
             least(Lang::En),
-            "at least 681 files in 3 folders; what lies in 1 folder that no call may look into is not counted"
+            "at least 681 files in 3 folders; what is in 1 folder that I may not look into is not counted"
         );
         assert!(least(Lang::It).starts_with("almeno 681 file in 3 cartelle; "));
         assert_eq!(text(Lang::En, Field::Cost), "0.25");
-        assert_eq!(text(Lang::En, Field::Why), "it may be many");
+        assert_eq!(text(Lang::En, Field::Why), "it may remove more than one thing at once");
         assert_eq!(text(Lang::It, Field::Why), "può togliere più di una cosa alla volta");
         assert_eq!(
             text(Lang::En, Field::From),
-            "path: a part of something that was read (from a source that is not trusted)"
+            "file: a part of something that was read (from a source that is not trusted)"
         );
     }
 
@@ -312,7 +324,10 @@ mod tests {
         let face = face_of(&move_it, "abcd-efgh", Lang::En);
         let on: Vec<&str> =
             face.parts.iter().filter(|part| part.field == Field::OnWhat).map(|part| part.text.as_str()).collect();
-        assert_eq!(on, ["folder: false", "path: b.md ⟨written a/./../b.md⟩", "to: x/c.md ⟨written x/./c.md⟩"]);
+        assert_eq!(
+            on,
+            ["a whole folder: false", "file: b.md ⟨written a/./../b.md⟩", "new name: x/c.md ⟨written x/./c.md⟩"]
+        );
     }
 
     #[test]
@@ -324,8 +339,37 @@ mod tests {
             let face = face_of(&note, "abcd-efgh", Lang::En);
             let on: Vec<&str> =
                 face.parts.iter().filter(|part| part.field == Field::OnWhat).map(|part| part.text.as_str()).collect();
-            assert_eq!(on.last(), Some(&"path: notes/notes.md"), "{on:?}");
+            assert_eq!(on.last(), Some(&"file: notes/notes.md"), "{on:?}");
         }
+    }
+
+    #[test]
+    fn executors_of_the_release_with_effects_are_described_and_their_arguments_told_apart() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../executors");
+        let mut described = 0;
+        for entry in std::fs::read_dir(folder).unwrap().map_while(Result::ok) {
+            let name = entry.file_name().into_string().unwrap();
+            let Ok(manifest) = std::fs::read_to_string(entry.path().join("manifest.toml")) else { continue };
+            for lang in [Lang::En, Lang::It] {
+                let has_effects = manifest.contains("side_effects = true");
+                assert!(!has_effects || does(&name, lang).is_some(), "{name} has no words on a card");
+                let Some(_) = does(&name, lang) else { continue };
+                described += 1;
+                let schema = std::fs::read_to_string(entry.path().join("schema.json")).unwrap();
+                let schema: Value = serde_json::from_str(&schema).unwrap();
+                let keys = schema["definitions"]["Input"]["properties"].as_object().unwrap();
+                let names: Vec<String> = keys.keys().map(|key| named(key, true, lang)).collect();
+                let differ: std::collections::BTreeSet<&String> = names.iter().collect();
+                assert_eq!(differ.len(), names.len(), "{name}: {names:?}");
+                assert!(keys.keys().zip(&names).all(|(key, name)| key != name || key == "file"), "{name}: {names:?}");
+            }
+        }
+        assert!(described > 12, "{described}");
+        let mut other = shown();
+        other["acts"][0]["executor"] = json!("pool_clean");
+        let face = face_of(&other, "abcd-efgh", Lang::En);
+        assert_eq!(face.parts[0].text, "removes something (pool_clean 2.0.0)");
+        assert!(face.parts.iter().any(|part| part.text.starts_with("path: old")));
     }
 
     fn any_value() -> impl Strategy<Value = Value> {

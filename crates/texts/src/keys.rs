@@ -132,6 +132,8 @@ keys! {
     CardCost = "card-cost" (),
     CardWhy = "card-why" (),
     CardWho = "card-who" (),
+    CardDoes = "card-does" ("executor"),
+    CardArgument = "card-argument" ("name"),
     CardClass = "card-class" ("class"),
     CardNotCounted = "card-not-counted" (),
     CardNoArguments = "card-no-arguments" (),

@@ -228,6 +228,42 @@ card-way-back = Way back
 card-cost = Cost
 card-why = Why it is asked
 card-who = Who may answer
+card-does = { $executor ->
+    [file_get] sends a file to you
+    [fs_append] adds lines at the end of a file
+    [fs_delete] moves something to the trash
+    [fs_move] gives a file or folder another name
+    [fs_restore] takes an earlier change back
+    [fs_write] writes a file
+    [inbox_add] keeps a file that was sent
+    [list_remove] takes things off a list
+    [note_add] writes down a note
+    [shell_run] runs a program on this machine
+    [web_fetch] reads a page of the internet
+   *[other] { $executor }
+}
+card-argument = { $name ->
+    [all] everything
+    [argv] program and its words
+    [blake3] fingerprint
+    [bytes] size in bytes
+    [channel] where to
+    [content] text
+    [cwd] in the folder
+    [done] only what is done
+    [folder] a whole folder
+    [heading] title
+    [keep] kept for taking back as
+    [of] what was done
+    [offset] clock, against UTC
+    [overwrite] replaces what is there
+    [path] file
+    [stdin] what the program reads
+    [text] what is noted
+    [to] new name
+    [url] address
+   *[other] { $name }
+}
 card-class = { $class ->
     [read] reads
     [net_read] reads from the net
@@ -247,20 +283,20 @@ card-class = { $class ->
     [mark] marks something
    *[other] { $class }
 }
-card-not-counted = not counted
-card-no-arguments = nothing is named
+card-not-counted = not counted beforehand
+card-no-arguments = nothing in particular
 card-written = written { $text }
 card-left-out = … { $count } characters left out, fingerprint { $mark } …
 card-source = { $source ->
     [intent] typed by you, for this
     [prompt] typed by you
-    [slot] foreseen, but not in your words
+    [slot] planned from your words, but not typed by you
     [owner] your own
     [designated] found by what you typed
     [called] a file that you called by its name
     [contact] a person you know
     [result] a part of something that was read
-    [ctx] nobody: the planner made it up
+    [ctx] not typed by anybody: Metnos put it together
    *[other] { $source }
 }
 card-label = { $label ->
@@ -270,8 +306,32 @@ card-label = { $label ->
    *[other] { $label }
 }
 card-cost-nothing = nothing
-card-reason = { $rule }
-card-who-asked = { $principal }, where it was asked; or the owner at the machine
+card-reason = { $rule ->
+    [guest-write] a guest wants something changed: an owner decides
+    [level-readonly] whoever asks may only read without being asked back: an owner decides
+    [net_read-url] the address carries something that you have not typed to another machine
+    [destroy-irreversible] it cannot be undone
+    [destroy-many] it may remove more than one thing at once
+    [destroy-selector] you have not said yourself what is to be removed
+    [send-derived] it was put together after something was read that could be by anybody
+    [account-frozen] nothing of this was typed by the owner
+    [money-payee] nothing says who is paid
+    [money-amount] the amount is not one that you typed
+    [money-cap] it is more than is paid without asking
+    [shell-tainted] it runs a program, after something was read that could be by anybody
+    [shell-unlisted] it runs a program that is not on the list of this house
+    [confirm-alone] nothing came right before that it could confirm
+    [confirm-card] it reaches others or cannot be undone, which is always asked
+    [mark-lasting] it cannot be undone
+    [intent-spent] it was planned, and has been done as often as planned
+    [intent-none] something was read that could be by anybody, and this was not planned before
+    [budget-cost] it costs more than is spent without asking
+    [undo-missing] what is needed to undo it later cannot be kept
+    [workspace-core] it is one of the files that say what Metnos is, and your words do not have both its name and the text
+    [secret-file] it is a file of secrets, and your words do not name it
+   *[other] { $rule }
+}
+card-who-asked = whoever asked ({ $principal }), where it was asked; or the owner at the machine
 card-one-of = { $number } of { $total }
 card-state = { $state ->
     [waiting] waiting
@@ -280,12 +340,12 @@ card-state = { $state ->
     [expired] expired
    *[other] { $state }
 }
-card-prompt = Do it?  [y] yes, once   [t] yes, and the like of it this turn   [n] no   [Enter] not now
+card-prompt = Do it?  [y] yes, once   [t] yes, and the same again for this request   [n] no   [Enter] not now
 card-yes-or-no = Allow it?  [y] yes   [n] no   [Enter] not now:{" "}
 card-decide-here = Type /approvals to decide.
-card-later = it waits: metnosctl approval show { $card }
+card-later = it waits; to answer it: metnosctl approval show { $card }
 card-yes = Yes, once
-card-yes-turn = Yes, and the like of it this turn
+card-yes-turn = Yes, and the same again for this request
 card-no = No
 card-too-long = It is too long to be shown here: metnosctl approval show { $card }
 card-touches-at-least = at least { $files ->
@@ -294,10 +354,10 @@ card-touches-at-least = at least { $files ->
 } in { $folders ->
     [one] { $folders } folder
    *[other] { $folders } folders
-}; what lies in { $covered ->
+}; what is in { $covered ->
     [one] { $covered } folder
    *[other] { $covered } folders
-} that no call may look into is not counted
+} that I may not look into is not counted
 card-touches = { $files ->
     [one] { $files } file
    *[other] { $files } files
@@ -305,8 +365,8 @@ card-touches = { $files ->
     [one] { $folders } folder
    *[other] { $folders } folders
 }
-card-reversible = It can be taken back.
-card-irreversible = It cannot be taken back.
+card-reversible = It can be undone: say “undo”.
+card-irreversible = It cannot be undone.
 card-others = { $principal } asks for this, and you decide, here or at the machine
 card-at-the-machine = The owner decides this, where he is or at the machine: metnosctl approval show { $card }
 card-approved = Approved by { $by ->

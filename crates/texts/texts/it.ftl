@@ -228,6 +228,42 @@ card-way-back = Ritorno
 card-cost = Costo
 card-why = Perché si chiede
 card-who = Chi può rispondere
+card-does = { $executor ->
+    [file_get] ti manda un file
+    [fs_append] aggiunge righe in fondo a un file
+    [fs_delete] sposta qualcosa nel cestino
+    [fs_move] dà un altro nome a un file o a una cartella
+    [fs_restore] annulla una modifica precedente
+    [fs_write] scrive un file
+    [inbox_add] conserva un file che è stato mandato
+    [list_remove] toglie cose da una lista
+    [note_add] scrive una nota
+    [shell_run] esegue un programma su questa macchina
+    [web_fetch] legge una pagina di internet
+   *[other] { $executor }
+}
+card-argument = { $name ->
+    [all] tutto
+    [argv] programma e sue parole
+    [blake3] impronta
+    [bytes] grandezza in byte
+    [channel] verso dove
+    [content] testo
+    [cwd] nella cartella
+    [done] solo ciò che è fatto
+    [folder] una cartella intera
+    [heading] titolo
+    [keep] conservato per annullare come
+    [of] che cosa era stato fatto
+    [offset] orologio, rispetto a UTC
+    [overwrite] sostituisce ciò che c'è
+    [path] file
+    [stdin] ciò che il programma legge
+    [text] che cosa si annota
+    [to] nome nuovo
+    [url] indirizzo
+   *[other] { $name }
+}
 card-class = { $class ->
     [read] legge
     [net_read] legge dalla rete
@@ -247,20 +283,20 @@ card-class = { $class ->
     [mark] segna qualcosa
    *[other] { $class }
 }
-card-not-counted = non contati
-card-no-arguments = niente è nominato
+card-not-counted = non contati prima
+card-no-arguments = niente in particolare
 card-written = scritto { $text }
 card-left-out = … { $count } caratteri omessi, impronta { $mark } …
 card-source = { $source ->
     [intent] scritto da te, per questo
     [prompt] scritto da te
-    [slot] previsto, ma non nelle tue parole
+    [slot] previsto secondo le tue parole, ma non scritto da te
     [owner] tuo
     [designated] trovato con ciò che hai scritto
     [called] un file che hai chiamato per nome
     [contact] qualcuno che conosci
     [result] parte di qualcosa che è stato letto
-    [ctx] da nessuno: l'ha composto il pianificatore
+    [ctx] non l'ha scritto nessuno: l'ha composto Metnos
    *[other] { $source }
 }
 card-label = { $label ->
@@ -271,31 +307,31 @@ card-label = { $label ->
 }
 card-cost-nothing = niente
 card-reason = { $rule ->
-    [guest-write] un ospite chiede un effetto: decide il proprietario
-    [level-readonly] a questo livello si può solo leggere: decide il proprietario
-    [net_read-url] la richiesta porta fuori ciò che contiene, e non l'hai scritto tu
+    [guest-write] un ospite vuole cambiare qualcosa: decide il proprietario
+    [level-readonly] chi lo chiede può solo leggere senza che si chieda: decide il proprietario
+    [net_read-url] l'indirizzo porta a un'altra macchina qualcosa che non hai scritto tu
     [destroy-irreversible] non si può annullare
     [destroy-many] può togliere più di una cosa alla volta
-    [destroy-selector] niente dice che cosa toglie
-    [send-derived] è stato composto dopo aver letto dati non fidati
+    [destroy-selector] non hai detto tu che cosa va tolto
+    [send-derived] è stato composto dopo aver letto qualcosa che può essere di chiunque
     [account-frozen] niente di questo è stato scritto dal proprietario
     [money-payee] niente dice chi viene pagato
-    [money-amount] l'importo non è un importo
+    [money-amount] l'importo non è uno che hai scritto tu
     [money-cap] è più di quanto si paga senza chiedere
-    [shell-tainted] esegue un comando, e in questo turno sono stati letti dati non fidati
-    [shell-unlisted] esegue un comando che non è nell'elenco
+    [shell-tainted] esegue un programma, dopo aver letto qualcosa che può essere di chiunque
+    [shell-unlisted] esegue un programma che non è nell'elenco di questa casa
     [confirm-alone] subito prima non c'è niente che potrebbe confermare
-    [confirm-card] ha un effetto verso l'esterno, e si conferma sempre
+    [confirm-card] arriva ad altri o non si può annullare, e questo si chiede sempre
     [mark-lasting] non si può annullare
     [intent-spent] era previsto, ed è già stato fatto tante volte quante previsto
-    [intent-none] non era previsto prima di leggere dati non fidati
+    [intent-none] è stato letto qualcosa che può essere di chiunque, e prima questo non era previsto
     [budget-cost] costa più di quanto si spende senza chiedere
-    [undo-missing] non è stato conservato ciò che serve per annullare
+    [undo-missing] ciò che serve per annullarlo dopo non si può conservare
     [workspace-core] è uno dei file che dicono cos'è Metnos, e le tue parole non ne contengono il nome e il testo
     [secret-file] è un file di segreti, e le tue parole non lo nominano
    *[other] { $rule }
 }
-card-who-asked = { $principal }, dove è stato chiesto; o il proprietario alla macchina
+card-who-asked = chi l'ha chiesto ({ $principal }), dove è stato chiesto; o il proprietario alla macchina
 card-one-of = { $number } di { $total }
 card-state = { $state ->
     [waiting] in attesa
@@ -304,12 +340,12 @@ card-state = { $state ->
     [expired] scaduta
    *[other] { $state }
 }
-card-prompt = Farlo?  [s] sì, una volta   [t] sì, e simili in questo turno   [n] no   [Invio] non ora
+card-prompt = Farlo?  [s] sì, una volta   [t] sì, e lo stesso ancora per questa richiesta   [n] no   [Invio] non ora
 card-yes-or-no = Lo permetti?  [s] sì   [n] no   [Invio] non ora:{" "}
 card-decide-here = Scrivi /approvals per decidere.
-card-later = resta in attesa: metnosctl approval show { $card }
+card-later = resta in attesa; per rispondere: metnosctl approval show { $card }
 card-yes = Sì, una volta
-card-yes-turn = Sì, e anche le simili in questo turno
+card-yes-turn = Sì, e lo stesso ancora per questa richiesta
 card-no = No
 card-too-long = È troppo lunga per essere mostrata qui: metnosctl approval show { $card }
 card-touches-at-least = almeno { $files } file in { $folders ->
@@ -318,12 +354,12 @@ card-touches-at-least = almeno { $files } file in { $folders ->
 }; quello che c'è in { $covered ->
     [one] { $covered } cartella
    *[other] { $covered } cartelle
-} in cui nessuna chiamata può guardare non è contato
+} in cui non posso guardare non è contato
 card-touches = { $files } file in { $folders ->
     [one] { $folders } cartella
    *[other] { $folders } cartelle
 }
-card-reversible = Si può annullare.
+card-reversible = Si può annullare: di’ «annulla».
 card-irreversible = Non si può annullare.
 card-others = Lo chiede { $principal }, e decidi tu, qui o alla macchina
 card-at-the-machine = Decide il proprietario, dove si trova o alla macchina: metnosctl approval show { $card }

@@ -45,7 +45,7 @@ fn words(text: &str) -> String {
 }
 
 fn card_of(server: &Emulator) -> Message {
-    server.until("a card", |state| state.messages.iter().rfind(|one| one.text.contains("note_add 4.0.0:")).cloned())
+    server.until("a card", |state| state.messages.iter().rfind(|one| one.text.contains("(note_add 4.0.0)")).cloned())
 }
 
 fn same_on_all(lang: &str, words_of_note: &str, asks: &str) {
@@ -59,7 +59,7 @@ fn same_on_all(lang: &str, words_of_note: &str, asks: &str) {
         assert!(fields.contains(&field), "{field}: {card:#}");
     }
     // The notebook that it goes to, which nobody has named.
-    assert!(parts(&card).iter().any(|(_, text)| text == "path: notes/notes.md"), "{card:#}");
+    assert!(parts(&card).iter().any(|(_, text)| text == "file: notes/notes.md"), "{card:#}");
     let id = card["id"].as_str().unwrap();
     let shown = String::from_utf8(set.ctl(&["approvals", "show", id]).stdout).unwrap();
     assert!(shown.contains(asks) && message.text.contains(asks), "{shown}\n{}", message.text);
