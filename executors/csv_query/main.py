@@ -1,7 +1,8 @@
 """Chooses, orders and adds up the rows of a CSV text. It touches nothing, and runs nothing that stands in a query.
 
 Which character separates the cells, whether the first row names the columns and whether 1.234,5 or 1,234.5 is a number is found out
-from the text, unless it is said. Numbers are added up exactly, to twelve places.
+from the text, unless it is said. Numbers are added up exactly, to twelve places. A month chooses rows by the column of dates; where the
+order of day and month, the year or the column leaves a doubt, nothing is added up.
 """
 
 import re
@@ -24,6 +25,20 @@ NUMBERS = {
     ",": re.compile(r"([+-]?)(\d{1,30}|\d{1,3}(?:\.\d{3}){1,9})(?:,(\d{1,30}))?(?:[eE]([+-]?\d{1,2}))?"),
 }
 SIGNS = re.compile(r"[,.]\d+$")
+MONTHS = {
+    "en": ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"),
+    "it": ("gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre"),
+}
+DATES = (
+    ("ymd", re.compile(r"(\d{4})([-/.])(\d{1,2})\2\d{1,2}(?:[T ].{0,40})?")),
+    ("ymd", re.compile(r"(\d{4})([-/])(\d{1,2})")),
+    ("open", re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:[ ,].{0,40})?")),
+    ("named", re.compile(r"(?:\d{1,2}\.?\s+)?([^\W\d_]{3,10})\.?,?\s+(?:\d{1,2},\s+)?(\d{4})")),
+)
+# The longest cell that is read as a date.
+MOST_DATE = 60
+# What share of the cells of a column of dates may be none.
+STRAY = 4
 # Names of columns that stand for another: the only one of numbers, and whichever.
 NUMERIC = "#"
 ANY = "*"
@@ -257,6 +272,80 @@ def fits(table, row, condition):
     return any(compare(table, op, cell, text, known) for cell in cells)
 
 
+def month_of(name):
+    """The number of a month by its name or the first letters of it; nothing when it is none."""
+    name = name.casefold()
+    found = {at for names in MONTHS.values() for at, full in enumerate(names, 1) if full == name or len(name) >= 3 and full.startswith(name)}
+    return found.pop() if len(found) == 1 else None
+
+
+def date_of(cell):
+    """How a cell gives a day, and its year and month; of `1/2/2026` both numbers that may be the month. Nothing when it gives none."""
+    cell = cell.strip()
+    if not 6 <= len(cell) <= MOST_DATE:
+        return None
+    for kind, form in DATES:
+        found = form.fullmatch(cell)
+        if found is None:
+            continue
+        if kind == "named":
+            month = month_of(found.group(1))
+            return None if month is None else ("known", int(found.group(2)), month, month)
+        if kind == "ymd":
+            month = int(found.group(3))
+            return ("known", int(found.group(1)), month, month) if 1 <= month <= 12 else None
+        first, sign, second, year = int(found.group(1)), found.group(2), int(found.group(3)), int(found.group(4))
+        year += 2000 if year < 100 else 0
+        if not (1 <= min(first, second) <= 12 and max(first, second) <= 31):
+            return None
+        # With dots the day stands first everywhere.
+        return ("known", year, second, second) if sign == "." and second <= 12 else ("open", year, first, second)
+    return None
+
+
+def dated(table, rows, args):
+    """The place of the column of dates, and the year and month of each row; nothing for a row without a date."""
+    def dates(at):
+        return [date_of(row[at]) for row in rows]
+
+    def is_of_dates(at):
+        cells = [row[at] for row in table.sample if at < len(row) and row[at].strip()]
+        bad = sum(date_of(cell) is None for cell in cells)
+        return len(cells) > bad and bad * STRAY <= len(cells)
+
+    if "dates" in args:
+        columns = [table.column(args["dates"])]
+    else:
+        columns = [at for at in range(len(table.columns)) if is_of_dates(at)]
+    if len(columns) > 1:
+        names = ", ".join(table.columns[at] for at in columns[:20])
+        raise Refused("Ambiguous", f"several columns hold dates: {names}; name one as dates"[:900])
+    found = dates(columns[0]) if columns else []
+    if not any(found):
+        raise Refused("NoDates", "no column of the table holds dates")
+    unsure = [one for one in found if one is not None and one[0] == "open"]
+    day_first, month_first = (any(one[part] > 12 for one in unsure) for part in (2, 3))
+    if day_first and month_first or unsure and not (day_first or month_first or table.decimal == "," or all(one[2] == one[3] for one in unsure)):
+        raise Refused("Ambiguous", "it is not clear whether the day or the month stands first in the dates")
+    part = 2 if month_first else 3
+    return [None if one is None else (one[1], one[part]) for one in found]
+
+
+def during(table, rows, args):
+    """The rows of a month, of a year, or of both; what time that is; and how many rows have no date."""
+    name, year = args.get("month"), args.get("year")
+    wanted = None if name is None else month_of(name)
+    dates = dated(table, rows, args)
+    fitting = [(row, date) for row, date in zip(rows, dates) if date is not None and wanted in (None, date[1]) and year in (None, date[0])]
+    years = {date[0] for _, date in fitting}
+    if year is None and len(years) > 1:
+        raise Refused("Ambiguous", f"the table has that month in {', '.join(map(str, sorted(years)[:10]))}; say the year")
+    year = year if year is not None else next(iter(years), None)
+    name = name if name is None or name in MONTHS["it"] else name.capitalize()
+    period = " ".join(str(part) for part in (name, year) if part is not None)
+    return [row for row, _ in fitting], {"period": period, "no_dates": sum(date is None for date in dates)}
+
+
 class Tally:
     """What is added up for one group."""
 
@@ -362,7 +451,8 @@ def single(table, rows, args):
 def act(args):
     table = Table(args)
     wanted = conditions(table, args)
-    rows = [row for row in table if all(fits(table, row, one) for one in wanted)]
+    rows, when = during(table, list(table), args) if "month" in args or "year" in args else (table, {})
+    rows = [row for row in rows if all(fits(table, row, one) for one in wanted)]
     matched, others = len(rows), 0
     columns = table.columns
     if args.get("group_by") or args.get("aggregate"):
@@ -392,6 +482,7 @@ def act(args):
         "failed": table.ragged,
         "matched": matched,
         **told,
+        **when,
         "read": table.read,
         "no_numbers": others,
         "separator": {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}[table.separator],

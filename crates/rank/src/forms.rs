@@ -18,6 +18,13 @@ const MIN_NOUN: usize = 3;
 /// The most words of one name or title that are compared.
 pub const MAX_NAME_WORDS: usize = 16;
 
+/// Words that share a meaning and no stem, with what stands for it: "how much did we spend" is about the expenses, and "quanto abbiamo
+/// speso" about the spese; "la spesa" is what is bought.
+const SPENDING: [(&str, &str); 2] = [
+    ("spending", "spend spends spent spending expense expenses expenditure expenditures"),
+    ("spese", "spese speso spendere spendo spendiamo"),
+];
+
 /// Whether a folded word says only of which kind a thing is.
 #[must_use]
 pub fn is_kind(word: &str) -> bool {
@@ -27,7 +34,13 @@ pub fn is_kind(word: &str) -> bool {
 /// Whether one folded word is a form of the other, in English or in Italian.
 #[must_use]
 pub fn are_forms(one: &str, other: &str) -> bool {
-    one == other || one.chars().next() == other.chars().next() && share_stem(one, other)
+    one == other
+        || spending(one).is_some() && spending(one) == spending(other)
+        || one.chars().next() == other.chars().next() && share_stem(one, other)
+}
+
+fn spending(word: &str) -> Option<&'static str> {
+    SPENDING.iter().find(|(_, all)| all.split_ascii_whitespace().any(|known| known == word)).map(|(stem, _)| *stem)
 }
 
 fn share_stem(one: &str, other: &str) -> bool {
@@ -36,6 +49,9 @@ fn share_stem(one: &str, other: &str) -> bool {
 
 /// What the forms of a folded word share, in each language, and as an Italian noun: `lettera` and `lettere` are no verb.
 fn stems(word: &str) -> [String; 3] {
+    if let Some(stem) = spending(word) {
+        return [stem; 3].map(str::to_owned);
+    }
     let noun = word.strip_suffix(['a', 'e', 'i', 'o']).filter(|stem| stem.len() >= MIN_NOUN).unwrap_or(word);
     [stemmed(word, Language::English), stemmed(word, Language::Italian), noun.to_owned()]
 }
@@ -107,10 +123,26 @@ mod tests {
 
     #[test]
     fn forms_of_one_word_are_recognised_and_other_words_are_not() {
-        for (one, other) in [("trip", "trips"), ("viaggio", "viaggi"), ("lettera", "lettere"), ("child", "children")] {
+        for (one, other) in [
+            ("trip", "trips"),
+            ("viaggio", "viaggi"),
+            ("lettera", "lettere"),
+            ("child", "children"),
+            ("spent", "expenses"),
+            ("speso", "spese"),
+        ] {
             assert!(are_forms(one, other), "{one} {other}");
         }
-        for (one, other) in [("trip", "tripod"), ("mare", "mano"), ("house", "horse"), ("2025", "2026"), ("a", "b")] {
+        for (one, other) in [
+            ("trip", "tripod"),
+            ("mare", "mano"),
+            ("house", "horse"),
+            ("2025", "2026"),
+            ("a", "b"),
+            ("speso", "spesa"),
+            ("spese", "spesa"),
+            ("spent", "spese"),
+        ] {
             assert!(!are_forms(one, other), "{one} {other}");
         }
     }

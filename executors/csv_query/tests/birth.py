@@ -2,6 +2,8 @@
 
 SPENT = 'date,shop,amount\n2026-01-02,Bar,3.10\n2026-01-03,"Rossi, Figli",20\n2026-01-04,bar,0.2\n2026-01-05,Bar,\n'
 SPESE = 'data;negozio;importo\n02/01/2026;Bar;3,10\n03/01/2026;Rossi;1.020,00\n'
+YEARS = 'date,what,amount\n2025-03-02,bread,4\n2026-03-05,milk,2.50\n2026-03-09,bread,3\n2026-04-01,milk,9\nTotal,,18.5\n'
+MESI = 'data;cosa;importo\n05/03/2026;pane;3,10\n09/03/2026;latte;1,00\n04/05/2026;luce;61,20\n'
 
 
 def case(name, text, expect, **more):
@@ -41,5 +43,20 @@ def cases():
             where=[{"column": "*", "op": "contains", "value": "bar"}], aggregate=[{"op": "max", "column": "#"}],
         ),
         case("what has no numbers is told without a value", SPENT, good(rows=[[None]], matched=0), where=[{"column": "shop", "op": "=", "value": "x"}], aggregate=[{"op": "max", "column": "#"}]),
+        case("a month of a year is added up, and what has no date is counted", YEARS, good(value=5.5, matched=2, period="March 2026", no_dates=1), month="march", year=2026, aggregate=total),
+        case("a month may be named in Italian, and the day stands first where commas are decimal", MESI, good(value=4.1, column="importo", period="marzo 2026"), month="marzo", aggregate=[{"op": "sum", "column": "#"}]),
+        case(
+            "conditions hold beside a month", YEARS, good(value=3, matched=1), month="march", year=2026, aggregate=total,
+            where=[{"column": "*", "op": "contains", "value": "bread"}],
+        ),
+        case("a year alone chooses rows", YEARS, good(returned=3, period="2026"), year=2026),
+        case("a month without rows has none", YEARS, good(matched=0, period="July", total=0), month="july"),
+        case("a month of several years is not added up", YEARS, bad("Ambiguous"), month="march", aggregate=total),
+        case("a column of names of months is one of dates", "when,a\n3 March 2026,1\n4 apr 2026,2\n", good(rows=[["4 apr 2026", "2"]], period="April 2026"), month="april"),
+        case("days over twelve say which number is the month", "when,a\n1/3/2026,1\n3/14/2026,2\n", good(returned=1, period="March 2026"), month="march"),
+        case("dates of two readings are not guessed", "when,a\n1/3/2026,1\n3/4/2026,2\n", bad("Ambiguous"), month="march"),
+        case("two columns of dates are not guessed", "made,paid\n2026-01-01,2026-02-01\n", bad("Ambiguous"), month="january"),
+        case("a column of dates may be named", "made,paid\n2026-01-01,2026-02-01\n", good(returned=1), month="february", dates="paid"),
+        case("a table without dates is none to be asked by month", "a,b\nx,1\n", bad("NoDates"), month="march"),
         case("a text of nothing has no row", "\n\n", bad("BadCsv")),
     ]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 39] = [
+const CLASSES: [&str; 40] = [
     "Ambiguous",
     "BadArgument",
     "BadContent",
@@ -27,6 +27,7 @@ const CLASSES: [&str; 39] = [
     "IsAFolder",
     "NoAnswer",
     "NoColumn",
+    "NoDates",
     "NoSpace",
     "NotAFile",
     "NotAFolder",
@@ -73,6 +74,7 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
         "NotText" | "BadJson" | "BadCsv" | "BadContent" => "What is there has another form than this tool reads",
         "TooLarge" | "TooMany" | "TooMuch" | "TooDeep" => "It is more than this tool takes: ask for less",
         "Ambiguous" => "More than one fits: ask the person which one is meant",
+        "NoDates" => "No column of the table holds dates: ask without a month, or name the column of them as `dates`",
         "NotOnList" => "It does not stand on the list: tell the person",
         "BadArgument" | "BadItem" | "BadQuery" | "BadPattern" | "BadText" | "BadTime" | "BadUrl" | "NoColumn"
         | "UnknownZone" => "An argument cannot be used: `look` at the result says which",

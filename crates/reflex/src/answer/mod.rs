@@ -47,7 +47,7 @@ const ABOUT_ONE: [&str; 11] = [
 /// What a sentence calls what the call was about: also a file whose text was handed on.
 pub const SUBJECT: &str = "subject";
 /// Numbers of a result that say that something of it is missing.
-const MISSING: [&str; 5] = ["failed", "omitted", "covered", "no_numbers", "exit_code"];
+const MISSING: [&str; 6] = ["failed", "omitted", "covered", "no_numbers", "no_dates", "exit_code"];
 
 /// How the result of one executor is rendered.
 #[derive(Debug, Clone, PartialEq)]
