@@ -78,7 +78,8 @@ struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     fn of(text: &'a str) -> Self {
-        Self { names: names(text), lists: lists::called(text), said: Said::of(text, MAX_WORDS) }
+        let lists = lists::called(text).into_iter().chain(lists::unnamed(text)).collect();
+        Self { names: names(text), lists, said: Said::of(text, MAX_WORDS) }
     }
 
     fn is_empty(&self) -> bool {

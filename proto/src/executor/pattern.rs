@@ -4,11 +4,14 @@
 //! argument at the JSON pointer `/arg`; without a kind, the schema says what it takes. This module reads the syntax and
 //! holds the limits; what a request matches is the reflex's matter.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::example::holds_instant;
 use super::{Class, ManifestError};
+use crate::lists;
 use crate::msg::common::Lang;
 use crate::names;
 
@@ -37,6 +40,20 @@ pub struct PatternTable {
     /// Arguments that these words mean, beside the slots.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Value>,
+    /// Lists that these words mean without naming them, by the argument that takes the path: `{ path = "shopping list" }`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lists: BTreeMap<String, String>,
+}
+
+impl PatternTable {
+    /// The list that is meant without being named, and the argument for its path.
+    #[must_use]
+    pub fn unnamed_list(&self) -> Option<(&str, lists::Kind)> {
+        let (argument, name) = self.lists.iter().next()?;
+        let words: Vec<&str> = name.split(' ').collect();
+        let (count, kind) = lists::phrase(&words)?;
+        (count == words.len()).then_some((argument, kind))
+    }
 }
 
 /// A language as it is written in a manifest.
@@ -314,6 +331,21 @@ pub(super) fn validate(tables: &[PatternTable], class: Class) -> Result<(), Mani
                 return Err(ManifestError::field(&field, line, expected));
             }
         }
+        if let Some(name) = table.lists.values().next() {
+            let is_taken = |argument: &str| {
+                let slots = table.say.iter().filter_map(|line| parse(line).ok());
+                let mut filled = slots.flat_map(|parts| {
+                    pointers(&parts).unwrap_or_default().into_iter().map(str::to_owned).collect::<Vec<_>>()
+                });
+                table.args.contains_key(argument) || filled.any(|pointer| pointer == format!("/{argument}"))
+            };
+            let free = table.unnamed_list().is_some_and(|(argument, _)| !is_taken(argument));
+            if table.lists.len() > 1 || !free {
+                let expected =
+                    "one list by its name, such as `shopping list`, for an argument without a slot or a value";
+                return Err(ManifestError::field(format!("patterns[{at}].lists"), name, expected));
+            }
+        }
         if let Some((key, value)) = table.args.iter().find(|(_, value)| holds_instant(value)) {
             let expected = "dates and times as texts in quotation marks";
             return Err(ManifestError::field(format!("patterns[{at}].args.{key}"), value, expected));
@@ -345,6 +377,26 @@ mod tests {
             "/where/0/column/x",
         ] {
             assert!(!has_room(args, full), "{full}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_is_not_named_is_one_list_for_a_free_argument() {
+        let table = |text: &str| -> Result<(), ManifestError> {
+            let table: PatternTable = toml::from_str(text).unwrap();
+            validate(&[table], Class::Read)
+        };
+        let good = "lang = \"en\"\nsay = [\"what do we need\"]\nlists = { path = \"shopping list\" }";
+        table(good).unwrap();
+        table(&good.replace("shopping list", "lista della spesa")).unwrap();
+        for (from, to) in [
+            ("\"shopping list\"", "\"shopping\""),
+            ("\"shopping list\"", "\"shopping list of mine\""),
+            ("{ path = \"shopping list\" }", "{ a = \"shopping list\", b = \"shopping list\" }"),
+            ("need\"]", "need in {path:file}\"]"),
+            ("lists =", "args = { path = \"x\" }\nlists ="),
+        ] {
+            assert!(table(&good.replace(from, to)).is_err(), "{from} {to}");
         }
     }
 }

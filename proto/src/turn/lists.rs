@@ -30,6 +30,9 @@ const SAME: [(&str, &str); 10] = [
 ];
 /// What the list is of that a household means by "the list".
 const SHOPPING: &str = "shopping";
+/// Words by which something is used up, needed or done with: the list that is meant then is the one of the shopping.
+const SUPPLIES: &str = "out need needs buy finito finita finiti finite senza serve servono manca mancano comprare spunta spuntare \
+    depenna depennare cross tick strike";
 const TO_DO: &str = "todo";
 /// Endings of files that hold a list.
 const ENDINGS: [&str; 2] = ["md", "txt"];
@@ -129,6 +132,15 @@ pub fn phrase(words: &[&str]) -> Option<(usize, Kind)> {
         }
     }
     Some((end, Kind::of(&of)))
+}
+
+/// The list that a household means without naming one, where the words are of what is used up, needed or done with. It names no
+/// file: what changes it is asked for.
+#[must_use]
+pub fn unnamed(text: &str) -> Option<Kind> {
+    let text = &text[..text.floor_char_boundary(MOST_TEXT)];
+    let is_of_supplies = |word: &str| is_one_of(&word.to_lowercase(), SUPPLIES);
+    text.split(|c: char| !c.is_alphanumeric()).any(is_of_supplies).then(|| Kind(SHOPPING.to_owned()))
 }
 
 /// The lists that a text calls.

@@ -7,6 +7,7 @@ mod run;
 
 use metnos_proto::envelope::Candidate;
 use metnos_proto::executor::pattern::{Part, begins_with_word, parse};
+use metnos_proto::lists::Kind;
 use metnos_proto::msg::common::Lang;
 use serde_json::{Map, Value};
 
@@ -56,11 +57,19 @@ struct Line {
     changes: bool,
 }
 
+/// What the words of a table mean beside its slots.
+#[derive(Debug)]
+struct Table {
+    args: Map<String, Value>,
+    /// A list that they do not name, for this argument.
+    list: Option<(String, Kind)>,
+}
+
 /// The patterns of one executor.
 #[derive(Debug, Default)]
 pub struct Patterns {
     lines: Vec<Line>,
-    tables: Vec<Map<String, Value>>,
+    tables: Vec<Table>,
     /// The keys of the words of its lines and their numbers, by language, sorted.
     keys: [Vec<(u64, u16)>; 2],
     /// The spellings of these words, by language.
@@ -80,7 +89,8 @@ impl Patterns {
     pub fn of(candidate: &Candidate) -> Self {
         let mut patterns = Self::default();
         for table in &candidate.patterns {
-            patterns.tables.push(table.args.clone());
+            let list = table.unnamed_list().map(|(argument, kind)| (argument.to_owned(), kind));
+            patterns.tables.push(Table { args: table.args.clone(), list });
             for parts in table.say.iter().filter_map(|line| parse(line).ok()) {
                 patterns.add(&parts, table.lang, candidate);
             }

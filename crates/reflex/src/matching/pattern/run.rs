@@ -10,6 +10,7 @@ use super::{Line, Node, Patterns, Request, Takes, place};
 use crate::matching::contract;
 use crate::matching::slots::Filled;
 use crate::words::lists;
+use crate::words::token::Kind;
 
 /// The most steps that the patterns of one executor may cost for one request.
 pub const MAX_STEPS: usize = 40_000;
@@ -259,8 +260,15 @@ impl Run<'_> {
 /// The arguments of a request that was read to its end.
 fn whole(line: &Line, patterns: &Patterns, request: &Request<'_>, best: Best) -> Option<Found> {
     let mut filled = Filled::default();
-    let mut arguments = Value::Object(patterns.tables.get(line.table)?.clone());
+    let table = patterns.tables.get(line.table)?;
+    let mut arguments = Value::Object(table.args.clone());
     let (mut chain, mut open_text) = (None, None);
+    if let Some((argument, kind)) = &table.list {
+        let lists = lists::Places { italian: line.lang == Lang::It, ..request.words.lists };
+        let path = lists.place(kind, request.words.text, line.changes)?;
+        filled.path = Some((path.clone(), Kind::File));
+        put(&mut arguments, &format!("/{argument}"), path.into())?;
+    }
     let mut next = best.captures.as_ref();
     while let Some(capture) = next {
         let slot = &line.slots[capture.slot];
