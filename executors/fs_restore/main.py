@@ -6,10 +6,13 @@ It destroys nothing and replaces nothing: what was changed since stays as it is,
 import json
 import os
 import stat
+import time
 
-from metnos_files import TRASH, Refused, answer, is_draft, look, refused, rename_new, seen, split, trash_name, walk_to
+from metnos_files import MOST_LOCKED, TRASH, Draft, Refused, answer, is_draft, lock, look, read_whole, refused, rename_new, seen, split, trash_name, walk_to
 
 MOST_BYTES = 8_000_000
+# The largest file that lines are taken out of where others have added to it since.
+MOST_SHARED = 16_000_000
 # Where `note_add` puts what names no place.
 NOTEBOOK = "notes/notes.md"
 
@@ -120,10 +123,10 @@ def unkeep(folder, path, keep, note):
     return unwrite(folder, name, path, keep, note)
 
 
-def unnote(folder, name, path, keep, note):
+def unnote(folder, name, path, keep, note, ctx):
     """Takes what was added out again; a file that was made for it, and holds nothing else, goes aside with it."""
     if not note.get("made"):
-        return unappend(folder, name, path, note)
+        return unappend(folder, name, path, keep, note, ctx)
     added = note.get("added")
     if not isinstance(added, str):
         raise Refused("Changed", f"the record of what was noted in {path} cannot be read; nothing was changed")
@@ -135,6 +138,8 @@ def unnote(folder, name, path, keep, note):
         added = added.encode("utf-8")
         other = note.get("ino") not in (status.st_ino, None)
         is_short = stat.S_ISREG(status.st_mode) and status.st_size <= len(added)
+        if note.get("of") == "fs_append" and not is_short:
+            return unappend(folder, name, path, keep, note, ctx)
         if other or not is_short or not added.startswith(os.pread(file, len(added), 0)):
             raise Refused("Changed", f"{path} was changed since it was made for this; nothing was changed back")
     finally:
@@ -144,7 +149,50 @@ def unnote(folder, name, path, keep, note):
     return "restored", aside
 
 
-def unappend(folder, name, path, note):
+def own_lines(data, added, at):
+    """Where the lines that were added stand, when others have added theirs behind them: whole lines, as they were added, where they were
+    put or, once something before them was taken out, nearer to the top. Nothing when that is not certain."""
+    lines = added.removeprefix(b"\n")
+    if not lines.endswith(b"\n"):
+        return None
+
+    def stands(place):
+        return (place == 0 or data[place - 1:place] == b"\n") and data.startswith(lines, place)
+
+    put = at + len(added) - len(lines)
+    if not stands(put):
+        places, place = [], data.find(lines)
+        while place >= 0 and len(places) < 2:
+            places += [place] if stands(place) else []
+            place = data.find(lines, place + 1)
+        if len(places) != 1 or places[0] > put:
+            return None
+        put = places[0]
+    # An empty line that was put before them, as in a notebook, goes with them.
+    begin = put - 1 if added.startswith(b"\n") and put > 1 and data[put - 2:put] == b"\n\n" else put
+    return begin, put + len(lines)
+
+
+def take_out(file, data, folder, name, path, keep, span):
+    """Takes a part out of an open and locked file, of which a copy stays aside: the file stays the same one, so that what others have
+    added can be taken back by them."""
+    begin, end = span
+    aside = trash_name(f"undone-{name}", keep)
+    with Draft(folder, data, path) as draft:
+        if os.fstat(file).st_size != len(data):
+            raise Refused("Changed", f"{path} was changed by others at this very moment; nothing was taken out")
+        if not draft.place(aside):
+            raise Refused("Exists", f"something has the name {aside} already; nothing was changed")
+    rest, at = data[end:], begin
+    while rest:
+        wrote = os.pwrite(file, rest, at)
+        rest, at = rest[wrote:], at + wrote
+    os.ftruncate(file, at)
+    os.fsync(file)
+    return aside
+
+
+def unappend(folder, name, path, keep, note, ctx):
     added = note.get("added")
     size = note.get("size")
     if not isinstance(added, str) or not isinstance(size, int):
@@ -152,6 +200,7 @@ def unappend(folder, name, path, note):
     added = added.encode("utf-8")
     file = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
+        lock(file, time.monotonic() + min(MOST_LOCKED, ctx.remaining() / 2), path)
         status = os.fstat(file)
         other = note.get("ino") not in (status.st_ino, None)
         if other or not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
@@ -159,7 +208,11 @@ def unappend(folder, name, path, note):
         if status.st_size == size and note.get("mtime_ns") in (status.st_mtime_ns, None):
             return "nothing", ""
         if status.st_size != size + len(added) or os.pread(file, len(added), size) != added:
-            raise Refused("Changed", f"{path} was changed since text was added to it; nothing was taken out")
+            data = read_whole(file, path, MOST_SHARED, "be changed back")
+            span = own_lines(data, added, size)
+            if span is None:
+                raise Refused("Changed", f"{path} was changed since text was added to it; nothing was taken out")
+            return "restored", take_out(file, data, folder, name, path, keep, span)
         os.ftruncate(file, size)
         if isinstance(note.get("mtime_ns"), int):
             # As it was before: so that what was written earlier is found unchanged, too.
@@ -193,7 +246,7 @@ def act(args, ctx):
         elif of == "inbox_add":
             what, aside = unkeep(folder, path, keep, note)
         else:
-            what, aside = unnote(folder, names[-1], path, keep, note)
+            what, aside = unnote(folder, names[-1], path, keep, note, ctx)
     except OSError as error:
         raise refused(error, path) from None
     finally:

@@ -20,8 +20,14 @@ use crate::vault::{self, Vault};
 use crate::{budget, people, undo};
 
 /// What each form has brought, oldest first: the first entry makes form 2 out of form 1.
-const STEPS: [&str; 5] =
-    [cards::FIRST_TABLE, undo::store::TABLE, cards::TABLES, cards::TRACE_COLUMN, archive::FOR_EVER];
+const STEPS: [&str; 6] = [
+    cards::FIRST_TABLE,
+    undo::store::TABLE,
+    cards::TABLES,
+    cards::TRACE_COLUMN,
+    archive::FOR_EVER,
+    undo::store::THINGS_COLUMN,
+];
 const _: () = assert!(STEPS.len() as i64 == FORM - 1, "every form has its step");
 
 /// What was in the database when it was opened, by the part of policyd that it belongs to.

@@ -93,9 +93,150 @@ pub fn asked(text: &str) -> Option<Lang> {
         .find_map(|(all, lang)| all.contains(&words.as_str()).then_some(lang))
 }
 
+/// The words before a thing of which the last change is to be taken back. Those before a list or a file end in what joins them.
+const OF_ENGLISH: &[&str] = &[
+    "undo what you did",
+    "undo what you have done",
+    "undo what you just did",
+    "undo what i did",
+    "undo what i just did",
+    "undo the last thing you did",
+    "undo the last thing i did",
+    "undo the last change",
+    "undo my last change",
+    "undo your last change",
+    "undo the change",
+    "take back what you did",
+    "take back the last change",
+    "revert the last change",
+    "revert what you did",
+];
+const OF_ITALIAN: &[&str] = &[
+    "annulla quello che hai fatto",
+    "annulla quello che ho fatto",
+    "annulla quello che hai appena fatto",
+    "annulla ciò che hai fatto",
+    "annulla ciò che hai appena fatto",
+    "annulla quel che hai fatto",
+    "annulla l ultima cosa che hai fatto",
+    "annulla l ultima modifica",
+    "annulla la tua ultima modifica",
+    "annulla l ultimo cambiamento",
+    "annulla la modifica",
+    "annulla l aggiunta",
+    "disfa quello che hai fatto",
+];
+/// What joins those words with the thing.
+const JOIN_ENGLISH: &str = "with to in on about of for from at";
+const JOIN_ITALIAN: &str = "con col colla a ad al allo alla alle agli ai all in nel nella nello nelle nei su sul sulla sullo sulle di \
+    del della dello delle dei dell da dal dalla per";
+/// The most words of a thing.
+const MAX_THING: usize = 6;
+/// What is no thing, but points at one or at a time.
+const NO_THINGS: &str =
+    "it that this them everything all mine yesterday today now questo quello questa tutto ieri oggi adesso ora me";
+
+/// A thing of which the last change is to be taken back, as it was called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thing {
+    /// The language of the words.
+    pub lang: Lang,
+    /// What it was called: a list, a file, or something that was put on a list.
+    pub called: String,
+}
+
+/// The thing of which these words ask for the last change to be taken back: "undo what you did with the shopping list", "take
+/// back the milk". Only words that ask for nothing else are known.
+#[must_use]
+pub fn thing(text: &str) -> Option<Thing> {
+    if text.len() > MAX_TEXT || asked(text).is_some() {
+        return None;
+    }
+    let tokens = token::tokens(text)?;
+    let (begin, _) = grammar::lead(&tokens);
+    let end = grammar::tail(&tokens, begin);
+    let said = tokens.get(begin..end)?;
+    let mut words: Vec<String> = said.iter().map(|token| token.text.to_lowercase()).collect();
+    if words.first().is_some_and(|word| word == "annullare") {
+        "annulla".clone_into(&mut words[0]);
+    }
+    let is_one_of = |word: &str, all: &str| all.split_ascii_whitespace().any(|known| known == word);
+    let behind = |all: &[&str], joins: &str| {
+        all.iter()
+            .filter_map(|phrase| {
+                let count = phrase.split(' ').count();
+                let begins = words.len() > count + 1 && words[..count].join(" ") == **phrase;
+                (begins && is_one_of(&words[count], joins)).then_some(count + 1)
+            })
+            .max()
+    };
+    let (from, upto, lang) = match (behind(OF_ENGLISH, JOIN_ENGLISH), behind(OF_ITALIAN, JOIN_ITALIAN)) {
+        (Some(from), _) => (from, words.len(), Lang::En),
+        (None, Some(from)) => (from, words.len(), Lang::It),
+        (None, None) => {
+            let first: Vec<&str> = words.iter().take(2).map(String::as_str).collect();
+            match first.as_slice() {
+                ["take", "back"] => (2, words.len(), Lang::En),
+                ["take", _] if words.last().is_some_and(|word| word == "back") => (1, words.len() - 1, Lang::En),
+                _ => return None,
+            }
+        }
+    };
+    let thing = said.get(from..upto).filter(|thing| (1..=MAX_THING).contains(&thing.len()))?;
+    let (first, last) = (thing.first()?, thing.last()?);
+    let is_thing = |token: &token::Token<'_>| {
+        matches!(token.kind, Kind::Word | Kind::File | Kind::Path | Kind::Quoted | Kind::Number)
+    };
+    let points =
+        words[from..upto].iter().any(|word| is_one_of(word, NO_THINGS) || is_one_of(word, "what who why that che chi"));
+    if points || !thing.iter().all(is_thing) {
+        return None;
+    }
+    let called = text.get(first.start..last.start + last.text.len())?.trim();
+    (!called.is_empty()).then(|| Thing { lang, called: called.to_owned() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thing_whose_last_change_is_to_be_taken_back_is_known_by_what_it_is_called() {
+        for (text, lang, called) in [
+            ("undo what you did with the shopping list", Lang::En, "the shopping list"),
+            ("Please undo the last change to notes/a.md!", Lang::En, "notes/a.md"),
+            ("undo the change in notes/a.md", Lang::En, "notes/a.md"),
+            ("take back the milk", Lang::En, "the milk"),
+            ("can you take the milk back, please?", Lang::En, "the milk"),
+            ("annulla quello che hai fatto con la lista della spesa", Lang::It, "la lista della spesa"),
+            ("Annulla l'ultima modifica alla lista della spesa", Lang::It, "lista della spesa"),
+            ("puoi annullare l'aggiunta del latte?", Lang::It, "latte"),
+        ] {
+            let thing = thing(text).map(|thing| (thing.lang, thing.called));
+            assert_eq!(thing, Some((lang, called.to_owned())), "{text}");
+        }
+        for text in [
+            "undo",
+            "undo that",
+            "take it back",
+            "take that back",
+            "take back",
+            "take me back",
+            "undo the page",
+            "undo notes/a.md",
+            "annulla la riunione",
+            "annulla l'abbonamento",
+            "do not undo what you did with the list",
+            "did you undo what you did with the list?",
+            "take back what you said about the boiler and the new car of ours",
+            "undo what you did with everything",
+            "annulla tutto",
+            "take the milk",
+            "what does undo do?",
+        ] {
+            assert_eq!(thing(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn the_words_for_undo_are_known_in_both_languages_with_politeness() {

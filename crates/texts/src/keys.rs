@@ -203,7 +203,7 @@ keys! {
     ChatStatus = "chat-status" ("turns", "waiting"),
     UndoNothing = "undo-nothing" (),
     UndoLeft = "undo-left" ("left"),
-    UndoAct = "undo-act" ("executor", "state", "path"),
+    UndoAct = "undo-act" ("executor", "state", "path", "why"),
     Refusal = "refusal" ("rule"),
     TermListens = "term-listens" (),
     TermHelp = "term-help" (),

@@ -453,7 +453,14 @@ undo-act = { $state ->
     [undoing] It broke off; say “undo” again, and it goes on where it stopped.
    *[other] { $path ->
         [none] It could not be taken back, and is left as it is.
-       *[other] What { $executor } did to { $path } could not be taken back ({ $state }), and is left as it is.
+       *[other] { $why ->
+            [Changed] { $path } was changed since, so it could not be taken back, and is left as it is.
+            [Exists] Something else has the name { $path } by now, so it could not be taken back, and is left as it is.
+            [NotFound] What { $path } was before is not in the trash any more, so it could not be taken back.
+            [NoSpace] There is no room left on the disk, so { $path } could not be taken back. Free some space, then say “undo” again.
+            [PermissionDenied] I may not touch { $path } now, so it could not be taken back, and is left as it is.
+           *[other] What was done to { $path } could not be taken back, and is left as it is.
+        }
     }
 }
 
@@ -499,6 +506,8 @@ refusal = { $rule ->
     [folder-unlisted] the owner has not put that folder among those that may be shown. The owner lists it in metnos.toml and restarts Metnos
     [profile-paths] that path lies outside of what I can see for this. Copy what you need into the workspace
     [undo-nothing] there is nothing that can be taken back
+    [undo-thing] I find nothing that you did to this and that could be taken back, so I changed nothing
+    [undo-several] this was added or taken off together with other things, so I changed nothing. Take it off the list or put it on it by its name, or say “undo what you did with the list”
     [undo-missing] what is needed to take this back later cannot be kept, so it was not done without asking
     [turn-unknown] that request has ended. Ask again
     [turn-stopped] that needed more questions than one request may put. Say what is still to be done

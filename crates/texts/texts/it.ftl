@@ -450,7 +450,14 @@ undo-act = { $state ->
     [undoing] Si è interrotto nel mezzo; di’ di nuovo «annulla», e riprende da dove si era fermato.
    *[other] { $path ->
         [none] Non si è potuto annullare, ed è rimasto com'è.
-       *[other] Ciò che { $executor } ha fatto a { $path } non si è potuto annullare ({ $state }), ed è rimasto com'è.
+       *[other] { $why ->
+            [Changed] { $path } è stato cambiato nel frattempo, quindi non si è potuto annullare, ed è rimasto com'è.
+            [Exists] Intanto qualcos'altro si chiama { $path }, quindi non si è potuto annullare, ed è rimasto com'è.
+            [NotFound] Ciò che { $path } era prima non è più nel cestino, quindi non si è potuto annullare.
+            [NoSpace] Sul disco non c'è più posto, quindi { $path } non si è potuto annullare. Libera un po' di spazio, poi di’ di nuovo «annulla».
+            [PermissionDenied] Adesso non posso toccare { $path }, quindi non si è potuto annullare, ed è rimasto com'è.
+           *[other] Ciò che è stato fatto a { $path } non si è potuto annullare, ed è rimasto com'è.
+        }
     }
 }
 
@@ -498,6 +505,8 @@ refusal = { $rule ->
     [quota-rate] troppe chiamate in poco tempo: riprova tra un momento
     [quota-concurrent] troppe chiamate insieme: riprova tra un momento
     [undo-nothing] non c'è niente che si possa annullare
+    [undo-thing] non trovo niente che tu abbia fatto a questo e che si possa annullare, quindi non ho cambiato niente
+    [undo-several] questo è stato aggiunto o tolto insieme ad altre cose, quindi non ho cambiato niente. Toglilo dalla lista o rimettilo chiamandolo per nome, oppure di’ «annulla quello che hai fatto con la lista»
     [door-turns] troppi turni sono già in corso: aspetta che uno finisca
     [door-sessions] troppe sessioni sono aperte: riprova tra un momento
     [door-draining] Metnos si sta fermando

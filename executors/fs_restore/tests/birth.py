@@ -10,6 +10,8 @@ def case(name, files, args, expect):
 
 def cases():
     added = {"text": '{"of": "fs_append", "size": 4, "added": " and bread"}'}
+    line = {"text": '{"of": "fs_append", "size": 4, "added": "- milk\\n"}'}
+    first = {"text": '{"of": "fs_append", "size": 0, "added": "- milk\\n", "made": true}'}
     deleted = {"text": '{"of": "fs_delete", "ino": 0}'}
     moved = {"text": '{"of": "fs_move", "ino": 0}'}
     written = {"text": '{"of": "fs_write", "made": {}, "before": null}'}
@@ -57,6 +59,36 @@ def cases():
             {"a.md": {"text": "milk and bread and salt"}, NOTE: added},
             {"of": "fs_append", "path": "a.md"},
             {"ok": False, "class": "Changed"},
+        ),
+        case(
+            "only the own lines are taken out where others have added theirs",
+            {"a.md": {"text": "old\n- milk\n- salt\n"}, NOTE: line},
+            {"of": "fs_append", "path": "a.md"},
+            {"ok": True, "values": {"/what": "restored", "/aside": f".trash-{KEEP}-undone-a.md"}},
+        ),
+        case(
+            "lines that others have moved up are found where they stand alone",
+            {"a.md": {"text": "- milk\n- salt\n"}, NOTE: line},
+            {"of": "fs_append", "path": "a.md"},
+            {"ok": True, "values": {"/what": "restored"}},
+        ),
+        case(
+            "lines that stand twice are left, as nobody knows whose they are",
+            {"a.md": {"text": "- milk\n- milk\n- salt\n"}, NOTE: line},
+            {"of": "fs_append", "path": "a.md"},
+            {"ok": False, "class": "Changed"},
+        ),
+        case(
+            "lines that are no more there, or no whole lines any more, are left",
+            {"a.md": {"text": "old\n- milk chocolate\n- salt\n"}, NOTE: line},
+            {"of": "fs_append", "path": "a.md"},
+            {"ok": False, "class": "Changed"},
+        ),
+        case(
+            "of a list that was made by it, only the own lines are taken out",
+            {"a.md": {"text": "- milk\n- salt\n"}, NOTE: first},
+            {"of": "fs_append", "path": "a.md"},
+            {"ok": True, "values": {"/what": "restored"}},
         ),
         case(
             "what was deleted comes back from the trash",

@@ -17,7 +17,7 @@ mod sessions;
 mod shown;
 pub mod speaker;
 mod turns;
-mod undo;
+pub(crate) mod undo;
 
 #[cfg(test)]
 pub(crate) mod stage;

@@ -66,8 +66,9 @@ impl Door {
         let opening = self.take_room(voice)?;
         // Checked before anybody else is asked; the words themselves are not looked at here.
         let said = request::read(&words)?;
-        let undo = metnos_reflex::undo::asked(&said);
-        let who = self.identify_by(&voice.speaker, undo.or_else(|| metnos_reflex::spoken_in(&said))).await?;
+        let undo = super::undo::asked(&said);
+        let spoken = undo.as_ref().map(|(lang, _)| *lang).or_else(|| metnos_reflex::spoken_in(&said));
+        let who = self.identify_by(&voice.speaker, spoken).await?;
         match who.standing {
             Standing::Owner | Standing::Guest => {}
             Standing::Stranger => return Ok(Taken::Stranger(self.pair(&voice.speaker, &said).await?)),
@@ -77,7 +78,7 @@ impl Door {
         drop(opening);
         voice.sink.opens(registered.turn);
         match undo {
-            Some(_) => self.undo_as_turn(voice, who.lang, &registered),
+            Some((_, thing)) => self.undo_as_turn(voice, who.lang, &registered, thing),
             None => self.open(voice, who.lang, &registered, words, None).await,
         }
         Ok(Taken::Opened(registered.turn))

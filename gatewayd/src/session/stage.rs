@@ -173,7 +173,7 @@ impl door_policyd::Serve for Script {
         ask: UndoHere,
         []: [Sealed; 0],
     ) -> Served<Doc<UndoReport>, 1> {
-        self.note(format!("undo_here {}", ask.sender));
+        self.note(format!("undo_here {} {}", ask.sender, ask.thing).trim_end().to_owned());
         Ok(Doc::seal(&UndoReport { turn: String::new(), acts: Vec::new(), undone: 1, kept: 0, left: 0, already: 0 })?)
     }
 

@@ -16,11 +16,24 @@ use super::speaker::{Speaker, SpeakerSession};
 
 /// The rule of policyd by which there is nothing to take back.
 const NOTHING: &str = "undo.nothing";
+/// The same for a thing that was called by its name, and for one that is only a part of what was done.
+const NO_THING: &str = "undo.thing";
+const SEVERAL: &str = "undo.several";
+/// Why an inverse has left something as it is, as far as a person is told.
+const REASONS: [&str; 5] = ["Changed", "Exists", "NotFound", "NoSpace", "PermissionDenied"];
+
+/// Whether these words ask for something to be taken back, in which language, and what the thing was called; empty for whatever was
+/// done last.
+pub(crate) fn asked(text: &str) -> Option<(Lang, String)> {
+    let last = metnos_reflex::undo::asked(text).map(|lang| (lang, String::new()));
+    last.or_else(|| metnos_reflex::undo::thing(text).map(|thing| (thing.lang, thing.called)))
+}
 
 impl Door {
-    /// Has the last thing of this speaker taken back: how that ended, and what is said of it.
-    pub(crate) async fn undo(&self, speaker: &Speaker, trace: TraceId, lang: Lang) -> (TurnEnd, String) {
-        let ask = UndoHere { channel: speaker.channel, sender: speaker.sender.clone() };
+    /// Has the last thing of this speaker taken back, or the last change of the thing that was called so: how that ended, and what
+    /// is said of it.
+    pub(crate) async fn undo(&self, speaker: &Speaker, trace: TraceId, lang: Lang, thing: String) -> (TurnEnd, String) {
+        let ask = UndoHere { channel: speaker.channel, sender: speaker.sender.clone(), thing };
         match self.peers.policyd.undo_here(trace, ask, []).await {
             Ok((answer, report)) => match answer.open(report) {
                 Ok(report) => (TurnEnd::Answered, undone(lang, &report)),
@@ -28,13 +41,22 @@ impl Door {
             },
             Err(error) => match error.into_refusal() {
                 refusal if refusal.rule == NOTHING => (TurnEnd::Answered, say(lang, Key::UndoNothing)),
+                refusal if refusal.rule == NO_THING || refusal.rule == SEVERAL => {
+                    (TurnEnd::Answered, metnos_texts::refusal(lang, &refusal))
+                }
                 refusal => (TurnEnd::Denied, metnos_texts::refusal(lang, &refusal)),
             },
         }
     }
 
     /// The same as a turn that was registered: its answer goes to the sink of the person who has said so, and into the journal.
-    pub(super) fn undo_as_turn(self: &Rc<Self>, voice: &SpeakerSession, lang: Lang, registered: &PromptRegistered) {
+    pub(super) fn undo_as_turn(
+        self: &Rc<Self>,
+        voice: &SpeakerSession,
+        lang: Lang,
+        registered: &PromptRegistered,
+        thing: String,
+    ) {
         let PromptRegistered { turn, trace } = *registered;
         let sink = Some(Rc::clone(&voice.sink));
         let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), sink, String::new());
@@ -42,7 +64,7 @@ impl Door {
         tokio::task::spawn_local(relay.run());
         let (door, speaker) = (Rc::clone(self), voice.speaker.clone());
         tokio::task::spawn_local(async move {
-            let (end, said) = door.undo(&speaker, trace, lang).await;
+            let (end, said) = door.undo(&speaker, trace, lang, thing).await;
             door.turns.with(turn, |handle| {
                 let why = if end == TurnEnd::Answered {
                     let text = said + "\n";
@@ -77,7 +99,12 @@ fn one(lang: Lang, act: &ActTakenBack) -> String {
     let path = plain(act.arguments["path"].as_str().unwrap_or_default());
     // A note that names no notebook went to the usual one.
     let path = if path.is_empty() { "none".to_owned() } else { path };
-    let values = [("executor", (&executor).into()), ("state", state.into()), ("path", (&path).into())];
+    let values = [
+        ("executor", (&executor).into()),
+        ("state", state.into()),
+        ("path", (&path).into()),
+        ("why", reason(&act.told).into()),
+    ];
     let text = tell(lang, Key::UndoAct, &values);
     // What policyd would not let be done has a rule; what the inverse said of itself is its own and English.
     let rule = plain(&act.rule);
@@ -86,6 +113,13 @@ fn one(lang: Lang, act: &ActTakenBack) -> String {
     }
     let no = Refusal::new(RefusalCode::Denied, &rule, plain(&act.why));
     format!("{text} {}", metnos_texts::refusal(lang, &no))
+}
+
+/// The class of an inverse's error, when it is one that people are told of; else `none`.
+fn reason(told: &str) -> &'static str {
+    let told: serde_json::Value = serde_json::from_str(told).unwrap_or_default();
+    let class = told["error"]["class"].as_str().unwrap_or_default();
+    REASONS.iter().find(|known| **known == class).copied().unwrap_or("none")
 }
 
 #[cfg(test)]
@@ -147,6 +181,10 @@ mod tests {
         let kept = report(1, &[("fs_write", ActState::Done, json!({"path": "a\u{1b}.md"}))]);
         let said = undone(Lang::En, &kept);
         assert!(said.contains("a\u{fffd}.md") && said.contains("could not be taken back"), "{said}");
+        let mut changed = report(0, &[("fs_append", ActState::Done, json!({"path": "a.md"}))]);
+        changed.acts[0].told = r#"{"ok": false, "error": {"class": "Changed", "message": "x"}}"#.into();
+        let said = undone(Lang::En, &changed);
+        assert_eq!(said, "a.md was changed since, so it could not be taken back, and is left as it is.");
         assert_eq!(undone(Lang::It, &report(0, &[])), "Non c'è niente di tuo da annullare.");
     }
 
@@ -160,10 +198,13 @@ mod tests {
                 let (said, done) = person.listen().await;
                 assert_eq!((said.lines().count(), done.end), (1, TurnEnd::Answered), "{words}: {said}");
             }
-            assert_eq!(stage.script.asked("undo_here"), ["undo_here uid:1000", "undo_here uid:1000"]);
+            assert_eq!(stage.script.asked("undo_here")[..2], ["undo_here uid:1000", "undo_here uid:1000"]);
+            person.say(b"undo what you did with the shopping list").await.unwrap();
+            assert_eq!(person.listen().await.1.end, TurnEnd::Answered);
+            assert_eq!(stage.script.asked("undo_here").last().unwrap(), "undo_here uid:1000 the shopping list");
             assert_eq!(stage.script.asked("open_turn"), Vec::<String>::new());
-            assert_eq!(stage.script.asked("register_prompt").len(), 2);
-            assert_eq!(stage.script.asked("delivered answered").len(), 2);
+            assert_eq!(stage.script.asked("register_prompt").len(), 3);
+            assert_eq!(stage.script.asked("delivered answered").len(), 3);
         });
     }
 

@@ -16,6 +16,7 @@ use crate::people::principal::Principal;
 use crate::policy::Policy;
 use crate::policy::direct::By;
 use crate::text::head;
+use crate::undo::things::{self, Touch};
 use crate::undo::{Act, order, unreadable};
 
 /// Where an inverse says what it has done.
@@ -26,6 +27,8 @@ const RESTORED: &str = "restored";
 const NOTHING: &str = "nothing";
 /// The most bytes of an inverse's own words that are passed on.
 const MAX_TOLD: usize = 4096;
+/// How many acts are looked at for one that touched a thing.
+const MAX_LOOKED_AT: u32 = 256;
 /// The states out of which an act may be taken back.
 const CAN: [ActState; 3] = [ActState::Done, ActState::Unknown, ActState::Undoing];
 
@@ -54,6 +57,43 @@ impl Taken {
 }
 
 impl Policy {
+    /// Takes back the last act of this principal that touched the thing that was called so, and no other one.
+    ///
+    /// # Errors
+    /// When there is none, or what was called is one of several things that it put somewhere.
+    pub(crate) async fn undo_thing(
+        self: &Rc<Self>,
+        principal: &Principal,
+        called: &str,
+    ) -> Result<UndoReport, Refusal> {
+        let _one_at_a_time = self.calls.undo.undoing.lock().await;
+        let acts = self.base.store.undoable_of(principal.name.clone(), MAX_LOOKED_AT).await;
+        let acts = acts.map_err(|error| unreadable(&error))?;
+        let found = acts.into_iter().find_map(|act| things::touch(&act, called).map(|touch| (act, touch)));
+        let (act, touch) = found.ok_or_else(|| {
+            let why = "nothing that you did to this can be taken back; nothing was done now";
+            Refusal::new(RefusalCode::Unknown, "undo.thing", why).remedy("`metnosctl undo list` shows what there is")
+        })?;
+        if touch == Touch::Among {
+            let why = "this was put there together with other things; nothing was done now";
+            return Err(Refusal::new(RefusalCode::Invalid, "undo.several", why)
+                .remedy("name the list, or take it off by its name"));
+        }
+        let turn = act.turn;
+        let taken = self.take_back(principal, &act).await?;
+        let undone = u32::from(taken.now == ActState::Undone);
+        let kept = u32::from(!matches!(taken.now, ActState::Undone | ActState::Nothing));
+        let told = vec![taken.document(act)];
+        let all = self.base.store.acts_of(turn).await.map_err(|error| unreadable(&error))?;
+        let (left, already) = (order(all.clone()).len() as u64, told_nothing(&all) as u64);
+        self.base.event(
+            if undone > 0 { UNDONE } else { "undo" },
+            &format!("{} has taken back {undone} acts, {left} are left as they were", principal.name),
+            Some(turn),
+        );
+        Ok(UndoReport { turn: turn.to_string(), acts: told, undone, kept, left, already })
+    }
+
     /// Takes back what a turn has done, or the last turn of this principal that can be: the last act first,
     /// and no further than the first that cannot be taken back.
     ///

@@ -137,7 +137,11 @@ impl door_policyd::Serve for Policy {
     ) -> Served<Doc<UndoReport>, 1> {
         let principal = self.known(ask.channel, &ask.sender)?;
         self.people.door_is(cx.notes());
-        Ok(Doc::seal(&Policy::undo(&self, &principal, None).await?)?)
+        let report = match ask.thing.as_str() {
+            "" => Policy::undo(&self, &principal, None).await?,
+            called => Policy::undo_thing(&self, &principal, called).await?,
+        };
+        Ok(Doc::seal(&report)?)
     }
 
     async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {

@@ -2,6 +2,7 @@
 //! on exactly what it has touched (design: policy §6). It decides nothing: an inverse is a call like any other.
 
 pub(crate) mod store;
+pub(crate) mod things;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,7 +10,7 @@ use std::rc::Rc;
 use metnos_policy::call::spec;
 use metnos_proto::doc::undo::{ActList, ActRow, ActState};
 use metnos_proto::edge::RpcError;
-use metnos_proto::executor::Manifest;
+use metnos_proto::executor::{Manifest, Role};
 use metnos_proto::ids::{Blake3, CallId, TurnId};
 use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorId, Outcome, Refusal, RefusalCode};
@@ -64,6 +65,8 @@ pub struct Act {
     pub at_ms: u64,
     /// Where it stands.
     pub state: ActState,
+    /// What it put somewhere or took away, see [`things`].
+    pub things: String,
 }
 
 impl Act {
@@ -92,6 +95,8 @@ pub struct WayBack {
     pub arguments: Value,
     /// Under which name the act keeps what that needs.
     pub keep: String,
+    /// What it puts somewhere or takes away, see [`things`].
+    pub things: String,
 }
 
 impl WayBack {
@@ -146,7 +151,10 @@ fn inverse_of(manifest: &Manifest, roles: &spec::Spec, value: &Value, call: Call
         .collect();
     arguments.insert(OF.to_owned(), Value::String(manifest.executor.name.clone()));
     arguments.insert(KEEP.to_owned(), Value::String(keep.clone()));
-    Some(WayBack { inverse, arguments: Value::Object(arguments), keep })
+    let payloads =
+        value.as_object()?.iter().filter(|(name, _)| roles.role(&metnos_proto::json::child("", name)) == Role::Payload);
+    let things = things::of(payloads.filter_map(|(_, value)| value.as_str()));
+    Some(WayBack { inverse, arguments: Value::Object(arguments), keep, things })
 }
 
 /// The acts of a turn whose inverses are to be run, in the order of running: the last act first.
@@ -201,6 +209,7 @@ impl Undo {
             arguments: back.arguments.to_string(),
             at_ms: self.base.clock.wall_ms(),
             state: ActState::Begun,
+            things: back.things.clone(),
         };
         self.base.store.note_act(act).await.map_err(|error| {
             let why = format!("how it could be taken back could not be noted, so nothing was run: {error}");
@@ -259,6 +268,7 @@ mod tests {
             arguments: "{}".into(),
             at_ms: 1,
             state,
+            things: String::new(),
         }
     }
 

@@ -16,7 +16,10 @@ pub(crate) const TABLE: &str = "
     ) STRICT;
     CREATE INDEX acts_by_turn ON acts (turn);";
 
-const COLUMNS: &str = "call, turn, principal, executor, inverse, arguments, at_ms, state";
+/// What an act put somewhere, by digests of its words.
+pub(crate) const THINGS_COLUMN: &str = "ALTER TABLE acts ADD COLUMN things TEXT NOT NULL DEFAULT '';";
+
+const COLUMNS: &str = "call, turn, principal, executor, inverse, arguments, at_ms, state, things";
 
 /// What was under way when policyd ended came to an end that nobody here has seen.
 ///
@@ -33,8 +36,18 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Option<Act>> {
     let at_ms = u64::try_from(row.get::<_, i64>(6)?).ok();
     let state = ActState::named(&row.get::<_, String>(7)?);
     let (Some(call), Some(turn), Some(at_ms), Some(state)) = (call, turn, at_ms, state) else { return Ok(None) };
-    let (principal, executor) = (row.get(2)?, row.get(3)?);
-    Ok(Some(Act { call, turn, principal, executor, inverse: row.get(4)?, arguments: row.get(5)?, at_ms, state }))
+    let (principal, executor, things) = (row.get(2)?, row.get(3)?, row.get(8)?);
+    Ok(Some(Act {
+        call,
+        turn,
+        principal,
+        executor,
+        inverse: row.get(4)?,
+        arguments: row.get(5)?,
+        at_ms,
+        state,
+        things,
+    }))
 }
 
 fn whole(rows: Vec<Option<Act>>) -> Result<Vec<Act>, StoreError> {
@@ -57,7 +70,7 @@ impl Store {
                 [i64::from(MAX_ACTS) - 1],
             )?;
             transaction.execute(
-                &format!("INSERT INTO acts ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"),
+                &format!("INSERT INTO acts ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
                 params![
                     act.call.to_string(),
                     act.turn.to_string(),
@@ -66,7 +79,8 @@ impl Store {
                     act.inverse,
                     act.arguments,
                     now,
-                    act.state.name()
+                    act.state.name(),
+                    act.things
                 ],
             )?;
             transaction.commit()
@@ -121,6 +135,20 @@ impl Store {
         whole(rows.await?)
     }
 
+    /// The acts of this principal that can be taken back, newest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(crate) async fn undoable_of(&self, principal: String, most: u32) -> Result<Vec<Act>, StoreError> {
+        let rows = self.run(move |connection| {
+            let mut statement = connection.prepare(&format!(
+                "SELECT {COLUMNS} FROM acts WHERE principal = ?1 AND state IN ('done', 'unknown', 'undoing') ORDER BY n DESC LIMIT ?2"
+            ))?;
+            statement.query_map(params![principal, most], read)?.collect::<rusqlite::Result<Vec<_>>>()
+        });
+        whole(rows.await?)
+    }
+
     /// The turn of the last act of this principal that can be taken back.
     ///
     /// # Errors
@@ -156,6 +184,7 @@ mod tests {
             arguments: r#"{"path":"a"}"#.into(),
             at_ms,
             state: ActState::Begun,
+            things: String::new(),
         }
     }
 

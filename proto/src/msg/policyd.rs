@@ -101,12 +101,15 @@ words! {
         pub path: String,
     }
 
-    /// Takes back the last turn of a principal that can be. What became of it comes beside the answer, as JSON.
+    /// Takes back the last turn of a principal that can be, or the last change of a thing. What became of it comes beside the
+    /// answer, as JSON.
     pub struct UndoHere {
         /// As in [`Identify`].
         pub channel: Channel,
         /// As in [`Identify`].
         pub sender: String,
+        /// What the thing was called; empty for whatever was done last.
+        pub thing: String,
     }
 
     /// The owner says from elsewhere that everything is to stop, as [`Panic`] does. To go on is said at the machine.

@@ -184,7 +184,8 @@ impl Bot {
                 return;
             }
         };
-        let (end, text) = self.door.undo(speaker, registered.trace, who.lang).await;
+        let thing = crate::session::undo::asked(text).map(|(_, thing)| thing).unwrap_or_default();
+        let (end, text) = self.door.undo(speaker, registered.trace, who.lang, thing).await;
         self.delivered(update, from, (registered.turn, registered.trace), end, &text).await;
     }
 

@@ -21,7 +21,7 @@ pub enum Command {
 /// looks like one is words like any other.
 #[must_use]
 pub fn read(text: &str) -> Option<Command> {
-    if metnos_reflex::undo::asked(text).is_some() {
+    if crate::session::undo::asked(text).is_some() {
         return Some(Command::Undo);
     }
     let word = text.trim().strip_prefix('/')?;
@@ -66,7 +66,7 @@ mod tests {
         ] {
             assert_eq!((read(words), file_in(words)), (Some(Command::File), path), "{words}");
         }
-        for words in ["undo that, please", "annulla"] {
+        for words in ["undo that, please", "annulla", "take back the milk"] {
             assert_eq!(read(words), Some(Command::Undo), "{words}");
         }
         for words in ["undo the page", "/undone", "/files a", "/undo that", "what is /help", "", "/", "/Undo"] {
