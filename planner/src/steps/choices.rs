@@ -1,5 +1,6 @@
-//! What a small model chooses among: the executors that may fit, each in a line and with an example, in an order that does
-//! not depend on how well they fit, so that a server's cache of prompts holds.
+//! What a small model chooses among: the executors that may fit, each in a line and with an example. Those that only read
+//! stand in an order that does not depend on how well they fit, so that a server's cache of prompts holds; those that do
+//! something only where the words ask for it.
 
 use metnos_proto::envelope::{Candidate, Envelope, Named};
 use metnos_proto::msg::common::Lang;
@@ -8,14 +9,26 @@ use metnos_reflex::matching::contract::text_outputs;
 use metnos_reflex::{READ, spoken_in};
 use serde::{Deserialize, Serialize};
 
+use super::asked::{Asked, is_deed};
 use super::fields::{Field, Kind, fields};
-use super::thoughts::OWN;
-use super::{MAX_CHOICES, MAX_NAMES};
+use super::thoughts::{self, OWN};
+use super::{MAX_CHOICES, MAX_LISTED, MAX_NAMES};
 use crate::thinking::data::line;
 
 /// How much is said of an executor, and of an example of it, in characters.
-const MAX_SUMMARY: usize = 110;
-const MAX_EXAMPLE: usize = 70;
+const MAX_SUMMARY: usize = 64;
+const MAX_EXAMPLE: usize = 50;
+/// What is said of an executor that searches texts, and requests of a household that it answers.
+const SEARCHES: &str = "finds what the household has written down: facts, people, dates, prices, places, recipes";
+const SEARCHED: [&str; 5] = [
+    "when does my passport expire?",
+    "is there any flour left?",
+    "who is invited on Sunday?",
+    "quanto costa la palestra?",
+    "dove sono gli sci?",
+];
+/// From how many words on a request is read without the one before it.
+const FEW: usize = 4;
 /// How many letters of a long word must agree with a name.
 const STEM: usize = 5;
 
@@ -26,6 +39,8 @@ pub struct Choice {
     pub candidate: Candidate,
     /// What is asked for.
     pub fields: Vec<Field>,
+    /// Whether it may be chosen for this request; one that may not only stands in the list, which stays the same.
+    pub is_open: bool,
 }
 
 /// The executor that reads the text of a file.
@@ -52,6 +67,18 @@ impl Choice {
         self.candidate.class == READ
     }
 
+    /// Whether it does something, which is offered only to a request that asks for it.
+    #[must_use]
+    pub fn is_deed(&self) -> bool {
+        is_deed(&self.candidate)
+    }
+
+    /// Whether it may serve any request: it only reads, and needs nothing that a request must name.
+    #[must_use]
+    pub fn is_common(&self) -> bool {
+        self.reads() && self.is_possible(&[], false)
+    }
+
     /// Whether it searches texts: it is what answers a question about what somebody has written down.
     #[must_use]
     pub fn searches(&self) -> bool {
@@ -72,28 +99,79 @@ impl Choice {
         })
     }
 
-    /// The line and the example that a model is shown.
-    fn shown(&self, lang: Lang) -> (String, Option<String>) {
-        let summary = line(&self.candidate.summary, MAX_SUMMARY);
+    /// The line that a model is shown of it.
+    fn line(&self) -> String {
+        let says = if self.searches() { SEARCHES.to_owned() } else { brief(&self.candidate.summary) };
+        format!("- {}: {says}", self.name())
+    }
+
+    /// An example in this language, if there is a short one.
+    fn example(&self, lang: Lang) -> Option<String> {
         let examples: Vec<&str> =
             self.candidate.requests().filter(|text| text.chars().count() <= MAX_EXAMPLE).collect();
         let of_lang = examples.iter().find(|text| spoken_in(text) == Some(lang)).or(examples.first());
-        (format!("- {}: {summary}", self.name()), of_lang.map(|text| line(text, MAX_EXAMPLE).replace('"', "'")))
+        of_lang.map(|text| line(text, MAX_EXAMPLE).replace('"', "'"))
+    }
+
+    /// What is asked of an executor and what to reply, as a line for each example.
+    fn examples(&self, lang: Lang) -> Vec<String> {
+        let searched = if self.searches() { &SEARCHED[..] } else { &[] };
+        let all = self.example(lang).into_iter().chain(searched.iter().map(|words| (*words).to_owned()));
+        all.map(|words| shown(&words, self.name())).collect()
     }
 }
 
-/// The executors of an envelope that a small model may choose among for these words, best first; at most [`MAX_CHOICES`].
+/// A request, and the reply that chooses this for it.
+#[must_use]
+pub fn shown(words: &str, name: &str) -> String {
+    format!("\"{words}\" -> {}", thoughts::chosen(name))
+}
+
+/// What an executor does, in as many whole clauses as have room.
+fn brief(summary: &str) -> String {
+    let first = summary.split(['.', ';', ':']).next().unwrap_or_default().replace(" of the workspace", "");
+    let mut all = first.as_str();
+    while all.chars().count() > MAX_SUMMARY
+        && let Some((shorter, _)) = all.rsplit_once(',')
+    {
+        all = shorter;
+    }
+    line(all, MAX_SUMMARY).trim().to_owned()
+}
+
+/// The executors of an envelope that a small model is shown for these words, best first. Those that may be chosen are at most
+/// [`MAX_CHOICES`]: what does something only where the words ask for it, and what searches texts always.
 #[must_use]
 pub fn of(envelope: &Envelope, words: &str) -> Vec<Choice> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let is_name =
         |name: &str| !name.is_empty() && name.len() <= MAX_TOOL_NAME && name.chars().all(fits) && !OWN.contains(&name);
+    let asked = Asked::of(words, &envelope.home.butler);
+    // Few words point back to what was said before.
+    let before =
+        envelope.recent.last().filter(|_| words.split_whitespace().count() <= FEW).map(|one| one.text.as_str());
+    let before = before.map(|before| Asked::of(before, &envelope.home.butler));
+    let touches = |one: &Candidate| asked.touches(one) || before.as_ref().is_some_and(|before| before.touches(one));
     let candidates = envelope.candidates.iter().filter(|one| one.offered && is_name(&one.name));
     let one = |candidate: &Candidate| {
         let fields = fields(candidate, words)?;
-        Some(Choice { candidate: candidate.clone(), fields })
+        Some(Choice { candidate: candidate.clone(), fields, is_open: false })
     };
-    candidates.filter_map(one).take(MAX_CHOICES).collect()
+    let mut all: Vec<Choice> = candidates.filter(|one| !is_deed(one) || asked.ask_for(one)).filter_map(one).collect();
+    let is_first = |one: &Choice| one.is_deed() || one.searches();
+    let firsts = all.iter().filter(|one| is_first(one)).count().min(MAX_CHOICES);
+    let (mut left, mut others) = (firsts, MAX_CHOICES - firsts);
+    for choice in &mut all {
+        let room = if is_first(choice) { &mut left } else { &mut others };
+        choice.is_open = *room > 0 && (is_first(choice) || touches(&choice.candidate));
+        *room = room.saturating_sub(usize::from(choice.is_open));
+    }
+    // So many can stand in a list that stays the same; of more only those that may be chosen.
+    if all.iter().filter(|one| one.is_common()).count() > MAX_LISTED {
+        all.retain(|one| one.is_open);
+    }
+    all.retain(|one| one.is_open || !one.is_deed());
+    all
 }
 
 /// The executor of an envelope that reads texts of files, if there is one.
@@ -110,23 +188,31 @@ pub fn reader(envelope: &Envelope) -> Option<TextReader> {
     found.next()
 }
 
-/// The executors in lines, and their examples as requests with what to choose for each.
+/// The executors that may serve any request, and their examples, a line for each.
 #[must_use]
-pub fn lines(choices: &[Choice], lang: Lang) -> (Vec<String>, Vec<(String, String)>) {
-    let mut sorted: Vec<&Choice> = choices.iter().collect();
-    sorted.sort_by(|a, b| a.name().cmp(b.name()));
-    let (mut lines, mut examples) = (Vec::new(), Vec::new());
-    for choice in sorted {
-        let (line, example) = choice.shown(lang);
-        let search = if choice.searches() { " For every question about what the household has noted." } else { "" };
-        lines.push(line + search);
-        examples.extend(example.map(|example| (example, choice.name().to_owned())));
-        if choice.searches() {
-            let questions = ["when does my passport expire?", "is there any flour left?", "quanto costa la palestra?"];
-            examples.extend(questions.map(|words| (words.to_owned(), choice.name().to_owned())));
-        }
-    }
-    (lines, examples)
+pub fn reading(choices: &[Choice]) -> (Vec<String>, Vec<String>) {
+    let all = sorted(choices.iter().filter(|one| one.is_common()));
+    // In one language, whatever that of the request is: what stands before it is the same for everybody.
+    let examples = all.iter().flat_map(|choice| choice.examples(Lang::En)).collect();
+    (all.into_iter().map(Choice::line).collect(), examples)
+}
+
+/// The others that may be chosen for this request, each in a line with an example: what does what it asks for, and what reads
+/// a file that it names.
+#[must_use]
+pub fn special(choices: &[Choice], (names, has_address): (&[String], bool), lang: Lang) -> Vec<String> {
+    let one = |choice: &Choice| {
+        let examples = choice.example(lang).map(|words| shown(&words, choice.name()));
+        [vec![choice.line()], examples.into_iter().collect()].concat()
+    };
+    let is_special = |one: &&Choice| !one.is_common() && one.is_open && one.is_possible(names, has_address);
+    sorted(choices.iter().filter(is_special)).into_iter().flat_map(one).collect()
+}
+
+fn sorted<'a>(choices: impl Iterator<Item = &'a Choice>) -> Vec<&'a Choice> {
+    let mut all: Vec<&Choice> = choices.collect();
+    all.sort_by(|a, b| a.name().cmp(b.name()));
+    all
 }
 
 /// The files that these words name: those typed in full, and of those that lie there the ones whose name or title shares a

@@ -4,10 +4,14 @@
 use std::collections::BTreeSet;
 
 use metnos_proto::envelope::Candidate;
+use metnos_proto::executor::Example;
 use metnos_proto::json;
+use metnos_proto::msg::common::Lang;
+use metnos_reflex::spoken_in;
+use metnos_reflex::words::lexicon::mark;
 use metnos_reflex::words::when::number_word;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::shape::Shape;
 use crate::thinking::data::line;
@@ -19,6 +23,13 @@ const MAX_SAYS: usize = 90;
 const SWITCH: usize = 3;
 /// How many words a search is for, at most.
 const MAX_WORDS: usize = 3;
+/// How many of them alone.
+const MAX_SEARCHED: usize = 5;
+/// From how many letters on a word is looked for without its ending, and how long that is at most.
+const LONG: usize = 6;
+const ENDING: usize = 2;
+/// The longest example, with its reply, in bytes.
+const MAX_EXAMPLE: usize = 140;
 /// The largest schema of one argument that is passed on as it stands, in bytes.
 const MAX_GIVEN: usize = 700;
 
@@ -149,6 +160,32 @@ fn said(schema: &Value) -> String {
     line(first, MAX_SAYS).trim().to_owned()
 }
 
+/// A request that an executor serves, in this language if there is one, and the reply that has its arguments.
+#[must_use]
+pub fn example(candidate: &Candidate, fields: &[Field], lang: Lang) -> Option<(String, String)> {
+    let one = |example: &Example| {
+        let (say, args, from) = (example.say(), example.args()?, example.from());
+        let mut reply = Map::new();
+        for field in fields {
+            let value = match &field.kind {
+                Kind::Text => from.and_then(|from| from.args.get("path")).map(|path| json!({ "file": path })),
+                Kind::Words => args.get(&field.name).and_then(Value::as_str).map(|words| json!([words])),
+                Kind::Path | Kind::Given(_) => args.get(&field.name).cloned(),
+            };
+            match value {
+                Some(value) => drop(reply.insert(field.name.clone(), value)),
+                None if field.required => return None,
+                None => {}
+            }
+        }
+        let text = Value::Object(reply).to_string();
+        (say.len() + text.len() <= MAX_EXAMPLE).then(|| (line(say, MAX_EXAMPLE).replace('"', "'"), text))
+    };
+    let all: Vec<(String, String)> = candidate.examples.iter().filter_map(one).collect();
+    let of_lang = all.iter().find(|(say, _)| spoken_in(say) == Some(lang)).or(all.first());
+    of_lang.filter(|_| !fields.is_empty()).cloned()
+}
+
 /// The schema of these arguments, where these files are known.
 #[must_use]
 pub fn schema(fields: &[Field], names: &[String]) -> Value {
@@ -219,11 +256,35 @@ pub fn filled(
     }
 }
 
-/// A regular expression for any of these words.
+/// A regular expression for any of these words, each alone, as far as it usually stays the same: who asks until when the car
+/// is insured finds the insurance.
 fn any_of(words: &[Value]) -> Option<String> {
-    let text = |word: &Value| word.as_str().map(str::trim).filter(|word| !word.is_empty()).map(escaped);
-    let words: Vec<String> = words.iter().map(text).collect::<Option<_>>()?;
-    (1..=MAX_WORDS).contains(&words.len()).then(|| words.join("|"))
+    let texts: Vec<&str> = words.iter().map(Value::as_str).collect::<Option<_>>()?;
+    if !(1..=MAX_WORDS).contains(&texts.len()) {
+        return None;
+    }
+    let alone: Vec<&str> = texts.iter().flat_map(|text| text.split(|c: char| c.is_whitespace())).collect();
+    let weighty = |word: &&&str| mark(word).weight() > 0.0;
+    let kept: Vec<&str> =
+        if alone.iter().any(|word| weighty(&word)) { alone.iter().filter(weighty).copied().collect() } else { alone };
+    let mut all: Vec<String> = Vec::new();
+    for word in kept.iter().filter(|word| !word.is_empty()).take(MAX_SEARCHED) {
+        let word = escaped(stem(word));
+        if !all.contains(&word) {
+            all.push(word);
+        }
+    }
+    (!all.is_empty()).then(|| all.join("|"))
+}
+
+/// What of a long word usually stays the same.
+fn stem(word: &str) -> &str {
+    let count = word.chars().count();
+    if count < LONG || !word.chars().all(char::is_alphabetic) {
+        return word;
+    }
+    let end = word.char_indices().nth((count - ENDING).max(LONG - 1)).map_or(word.len(), |(at, _)| at);
+    &word[..end]
 }
 
 /// A word without a meaning of its own in a regular expression.

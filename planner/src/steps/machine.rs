@@ -190,10 +190,13 @@ impl StepLoop {
         self.setting.prompt(&self.messages, schema)
     }
 
-    /// The executors that may be chosen now, in the order in which they are shown.
+    /// The executors that may be chosen now, in the order in which they are shown. What reads files is one of them once a
+    /// result has named some.
     fn offered(&self) -> Vec<&str> {
         let has_address = self.setting.words.contains("://");
-        let possible = self.setting.choices.iter().filter(|one| one.is_possible(&self.setting.names, has_address));
+        let reads = |one: &Choice| self.setting.reader.as_ref().is_some_and(|reader| reader.executor == one.name());
+        let open = self.setting.choices.iter().filter(|one| one.is_open || self.rounds.0 > 1 && reads(one));
+        let possible = open.filter(|one| one.is_possible(&self.setting.names, has_address));
         let mut names: Vec<&str> =
             possible.map(Choice::name).filter(|name| !self.spent.iter().any(|spent| spent == name)).collect();
         names.sort_unstable();
@@ -298,7 +301,7 @@ impl StepLoop {
                     let drafts = vec![self.draft(&name, Map::new())];
                     return self.begin(drafts);
                 }
-                let asked = self.setting.asks_for(&name, &choice.fields);
+                let asked = self.setting.asks_for(choice);
                 self.messages.push(Message::User { text: asked });
                 self.step = Step::Fill;
                 self.think()
@@ -502,10 +505,10 @@ impl StepLoop {
         if let Some((name, _)) = self.chosen.take() {
             self.spent.push(name);
         }
-        if self.rounds.0 >= MAX_ROUNDS || self.offered().is_empty() {
+        self.rounds.0 += 1;
+        if self.rounds.0 > MAX_ROUNDS || self.offered().is_empty() {
             return self.end(TurnEnd::Unsuccessful, why.to_owned());
         }
-        self.rounds.0 += 1;
         let text = self.setting.asks_again(&data::line(why, 300));
         self.messages.push(Message::User { text });
         self.step = Step::Choose;

@@ -5,6 +5,7 @@
 //! What the schema makes impossible is refused all the same: a server that does not hold to it is no reason to believe
 //! what it sends. Each act is policyd's to allow, whatever was chosen.
 
+mod asked;
 pub mod choices;
 pub mod fields;
 pub mod machine;
@@ -19,6 +20,8 @@ mod tests;
 
 /// The most executors that a model chooses among.
 pub const MAX_CHOICES: usize = 8;
+/// The most executors that may serve any request of which all stand in the list, so that it stays the same.
+pub const MAX_LISTED: usize = 12;
 /// The most bytes of the first prompt: 900 tokens, at three bytes each.
 pub const MAX_FIRST: usize = 2_700;
 /// The most rounds of choosing, filling and reading.

@@ -32,10 +32,28 @@ pub(super) fn read(bytes: &[u8]) -> Result<Outcome, String> {
     let object = json::parse_object(bytes, Limits::result(MAX_PAYLOAD)).map_err(|error| error.to_string())?;
     let mut names = Vec::new();
     paths(&Value::Object(object.clone()), &mut names);
+    if let Some(lines) = found_lines(&object) {
+        return Ok(Outcome { shown: shortened(&lines, MAX_RESULT), names });
+    }
     let texts = object.values().filter_map(Value::as_str);
     let longest = texts.max_by_key(|text| text.len()).filter(|text| text.len() * 100 >= bytes.len() * MOST);
     let whole = longest.map_or_else(|| lean(&object).to_string(), str::to_owned);
     Ok(Outcome { shown: shortened(&whole, MAX_RESULT), names })
+}
+
+/// What was found, a line each behind the file that it stands in, where each thing found is a text. Where that is in the
+/// file and what was counted on the way tells a model nothing.
+fn found_lines(object: &Map<String, Value>) -> Option<String> {
+    let texts = |items: &Vec<Value>| -> Option<Vec<String>> {
+        let one = |item: &Value| {
+            let text = item.get("text")?.as_str()?.trim();
+            let path = item.get("path").and_then(Value::as_str);
+            Some(path.map_or_else(|| text.to_owned(), |path| format!("{path}: {text}")))
+        };
+        items.iter().map(one).collect()
+    };
+    let found = object.values().filter_map(Value::as_array).filter(|items| !items.is_empty()).find_map(texts)?;
+    Some(found.join("\n"))
 }
 
 /// The data without what only programs read.
@@ -69,5 +87,31 @@ fn paths(value: &Value, found: &mut Vec<String>) {
         }
         Value::Array(items) => items.iter().for_each(|one| paths(one, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn lines_that_were_found_are_shown_behind_their_files_without_counts() {
+        let result = br#"{"ok":true,"total":1,"files":[{"path":"notes/a.md","count":1}],
+            "matches":[{"path":"notes/a.md","line":2,"column":3,"text":"- milk: two bottles"}]}"#;
+        let outcome = read(result).unwrap();
+        assert_eq!(outcome.shown, "notes/a.md: - milk: two bottles");
+        assert_eq!(outcome.names, ["notes/a.md"]);
+    }
+
+    #[test]
+    fn other_results_are_shown_as_they_are_without_what_programs_read() {
+        assert_eq!(read(br#"{"ok":true,"sha":"x","words":40}"#).unwrap().shown, r#"{"words":40}"#);
+        assert_eq!(read(br#"{"ok":true,"matches":[]}"#).unwrap().shown, r#"{"matches":[]}"#);
+        assert_eq!(
+            read(br#"{"ok":true,"content":"glue and tape, and then some more"}"#).unwrap().shown,
+            "glue and tape, and then some more"
+        );
+        assert!(read(b"[]").is_err());
     }
 }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::sync::LazyLock;
+
 use metnos_proto::envelope::{Named, Recent};
 use metnos_proto::ids::HandleId;
 use metnos_proto::msg::common::{CallRef, Label, Lang, Outcome, Refusal, RefusalCode};
@@ -39,7 +41,11 @@ struct Turn {
 
 impl Turn {
     fn new(words: &str, named: &[&str]) -> Self {
-        let mut turn = StepLoop::new(setting(words, named), 0);
+        Self::of(setting(words, named))
+    }
+
+    fn of(setting: Setting) -> Self {
+        let mut turn = StepLoop::new(setting, 0);
         let asks = turn.start();
         let mut turn = Self { turn, asks, handle: HandleId::new() };
         assert!(matches!(turn.asks[..], [Ask::Fund(_)]));
@@ -170,7 +176,7 @@ fn prompts_stay_within_their_budget_and_only_grow_at_their_end() {
 #[test]
 fn prompt_prefix_is_the_same_for_other_words_order_and_time() {
     let one = setting("do we need milk?", &[]);
-    let mut other = envelope(household().into_iter().take(MAX_CHOICES).rev().collect(), Lang::En);
+    let mut other = envelope(household().into_iter().rev().collect(), Lang::En);
     other.nonce = 77;
     let other = Setting::of(&other, ("and what about the car?", ""), Lang::En, NOW + 86_400);
     assert_eq!(one.system(), other.system());
@@ -274,7 +280,7 @@ fn request_that_goes_on_is_asked_for_more_and_ends_when_it_is_done() {
 
 #[test]
 fn result_that_does_not_help_leads_to_another_tool_and_then_an_honest_end() {
-    let mut turn = Turn::new("when does the insurance expire?", &[]);
+    let mut turn = Turn::new("which file in which folder says at what time the insurance expires?", &[]);
     let mut rounds = 0;
     for name in ["text_search", "fs_find", "fs_list", "clock_now"] {
         assert!(turn.offered().iter().any(|one| one == name), "{name}: {:?}", turn.offered());
@@ -427,14 +433,20 @@ fn files_are_named_by_path_bare_name_stem_and_title() {
     assert_eq!(choices::names(&long, &[]).len(), MAX_NAMES);
 }
 
+/// A request that names a file, and the same where there is none: to read all patterns once is enough.
+static SETTINGS: LazyLock<(Setting, Setting)> = LazyLock::new(|| {
+    let words = "read the trip and then write what is missing into it, with the time";
+    (setting(words, &["notes/trip.md"]), setting(words, &[]))
+});
+
 proptest! {
     #[test]
     fn any_replies_end_the_turn_within_bounds_and_call_only_what_was_offered(
         replies in proptest::collection::vec((0_usize..12, "\\PC{0,12}", 0_u8..4), 0..40),
         named in any::<bool>(),
     ) {
-        let files: &[&str] = if named { &["notes/trip.md"] } else { &[] };
-        let mut turn = Turn::new("read the trip and then add what is missing", files);
+        let (with_file, without) = &*SETTINGS;
+        let mut turn = Turn::of(if named { with_file } else { without }.clone());
         let choices = ["text_search", "fs_read", "fs_append", "fs_find", "fs_list", "clock_now"];
         for (kind, text, fate) in replies {
             let text = match kind {

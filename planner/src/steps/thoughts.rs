@@ -54,6 +54,15 @@ struct ChoiceFields {
     text: Option<String>,
 }
 
+/// The reply that chooses this. A model that has seen it writes none longer.
+#[must_use]
+pub fn chosen(name: &str) -> String {
+    match name {
+        ANSWER | ASK_BACK => format!("{{\"do\":\"{name}\",\"text\":\"…\"}}"),
+        _ => format!("{{\"do\":\"{name}\"}}"),
+    }
+}
+
 /// The schema of a choice among these executors.
 #[must_use]
 pub fn choice_schema(names: &[&str]) -> Value {

@@ -196,7 +196,8 @@ impl Turn {
             (Reply::NotUnderstood(_), Some(model)) => {
                 return self.within(self.think((words, data), &envelope, (&model, ""), pieces)).await;
             }
-            (Reply::Cannot(known), Some(model)) => {
+            // What is known to be impossible a small model only makes worse; a large one may know a way round it.
+            (Reply::Cannot(known), Some(model)) if !model.constrained => {
                 let thinking = self.think((words, data), &envelope, (&model, &known.text), pieces);
                 let mut ended = self.within(thinking).await;
                 // Whether or not the model has said so.

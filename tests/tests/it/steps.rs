@@ -101,8 +101,8 @@ fn small_model_answers_question_in_three_steps_each_held_to_a_schema() {
 
 #[test]
 fn small_model_that_chooses_unasked_effect_is_stopped() {
-    // It wants to delete whatever it is asked, and says that it has done it. The words name no file: one that they name may go to
-    // the trash, with any model, as docs/policy.md says.
+    // It wants to delete whatever it is asked, and says that it has done it. No words ask for that, not even those that name a
+    // file: what deletes is not offered.
     let server = server(|body| {
         if schema(body)["anyOf"].is_array() {
             json!({ "do": "fs_delete" })
@@ -114,7 +114,11 @@ fn small_model_that_chooses_unasked_effect_is_stopped() {
     });
     let set = set_with(&server, "");
     put(&set, "notes/car.md", "Insurance: expires on 14 March 2027\n");
-    for words in ["tell me until when our good old car is insured", "racconta qualcosa della nostra vecchia macchina"] {
+    for words in [
+        "tell me until when our good old car is insured",
+        "racconta qualcosa della nostra vecchia macchina",
+        "what might the file notes/car.md mean for the two of us",
+    ] {
         let mut command = set.command("metnosctl");
         let output = command.args(["ask", words]).stdin(std::process::Stdio::null()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
