@@ -124,3 +124,20 @@ fn household_sentences_are_understood_and_none_is_taken_for_another() {
 fn sentences_put_aside_are_understood_and_none_is_taken_for_another() {
     check(HELD, [92, 92]);
 }
+
+#[test]
+fn note_that_names_its_file_is_put_into_no_other() {
+    for (lang, words) in [
+        (Lang::En, "could you jot down in notes/trip.md that we want to paint the kitchen green"),
+        (Lang::En, "write down in the file notes/trip.md we leave at nine"),
+        (Lang::It, "annota in notes/viaggio.md si parte alle nove"),
+    ] {
+        let mut envelope = envelope_of(shipped(), lang);
+        let there = if lang == Lang::It { ITALIAN } else { ENGLISH };
+        envelope.named = there.iter().map(|path| named(path)).collect();
+        if let Reply::Plan(plan) = plan(words, &envelope) {
+            let path = plan.calls.last().unwrap().arguments["path"].as_str().unwrap_or_default().to_owned();
+            assert!(words.contains(&path) && !path.is_empty(), "{words}: {:?}", plan.calls);
+        }
+    }
+}

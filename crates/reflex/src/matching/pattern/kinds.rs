@@ -372,12 +372,24 @@ fn texts(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> V
         return Vec::new();
     }
     let (tokens, first) = (request.words.tokens, request.token(at));
+    if says_where(&tokens[first..]) {
+        return Vec::new();
+    }
     // A text that something follows holds no paths, addresses or quotations.
     let is_foreign = |token: &Token<'_>| token.is_path() || matches!(token.kind, Kind::Quoted | Kind::Url);
     let plain = tokens[first..].iter().position(is_foreign).map_or(tokens.len(), |foreign| first + foreign);
     let ends = (at + 1..=request.len())
         .filter(|end| request.is_edge(*end) && (request.token(*end) <= plain || request.ends.contains(end)));
     ends.map(|end| Took::words(at, end)).collect()
+}
+
+/// Whether words begin with the place where something is to stand, as in "jot down in notes/ideas.md that we paint": no text
+/// begins so, and what is written elsewhere was not asked for.
+fn says_where(tokens: &[Token<'_>]) -> bool {
+    let Some((first, rest)) = tokens.split_first() else { return false };
+    let is_passed = |one: &&Token<'_>| grammar::is_filler(one.text, false) || is_one_of(one.text, FILE_NOUNS);
+    grammar::way(first.text) == Some(grammar::Way::To)
+        && rest.iter().find(|one| !is_passed(one)).is_some_and(Token::is_path)
 }
 
 /// A quotation, or a few words that are neither values nor pronouns.
