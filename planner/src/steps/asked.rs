@@ -239,6 +239,13 @@ impl<'a> Asked<'a> {
         Self { text, words, clauses, has_quotation, spoken: spoken_in(text) }
     }
 
+    /// Whether it asks, and orders nothing: its first clause begins with a word of asking.
+    pub fn is_question(&self) -> bool {
+        let first = self.clauses.first().and_then(|clause| self.words.get(clause.start));
+        let second = self.words.get(1).filter(|_| first.is_some_and(|word| way(&word.plain).is_some()));
+        [first, second].into_iter().flatten().any(|word| is_one_of(&word.plain, ASKING))
+    }
+
     /// Whether the request asks for what this executor does.
     pub fn ask_for(&self, candidate: &Candidate) -> bool {
         let openings = Opening::all(candidate);
@@ -445,6 +452,18 @@ mod tests {
         assert!(!touches("where is the warranty of the fridge?", "fs_find"));
         assert!(!touches("chi viene alla festa di sabato?", "fs_find"));
         assert!(!touches("who is coming for dinner?", "clock_now"));
+    }
+
+    #[test]
+    fn questions_begin_with_a_word_of_asking_and_polite_orders_do_not() {
+        for words in
+            ["when is the birthday of Anna?", "a che ora chiude il negozio?", "quando parte il treno", "is it open"]
+        {
+            assert!(Asked::of(words, "").is_question(), "{words}");
+        }
+        for words in ["order a pizza", "could you order a pizza?", "puoi ordinare una pizza?", "accendi la luce", ""] {
+            assert!(!Asked::of(words, "").is_question(), "{words}");
+        }
     }
 
     #[test]

@@ -71,6 +71,8 @@ pub struct StepLoop {
     window: u32,
     /// What the person was told.
     told: String,
+    /// The data that was shown last.
+    shown: String,
 }
 
 impl StepLoop {
@@ -90,6 +92,7 @@ impl StepLoop {
             rounds: (1, 0),
             window,
             told: String::new(),
+            shown: String::new(),
         }
     }
 
@@ -440,10 +443,12 @@ impl StepLoop {
         {
             return self.after_act(&executor, Some(text));
         }
-        match results::read(bytes) {
+        let told = if let Some(Rendered::Answer(text)) = rendered { text } else { String::new() };
+        match results::read(bytes, &told) {
             Ok(outcome) => {
                 self.know(outcome.names);
                 let text = self.setting.shows(&executor, integrity, &outcome.shown);
+                self.shown = outcome.shown;
                 self.messages.push(Message::User { text });
                 self.step = Step::Read;
                 self.think()
@@ -492,7 +497,7 @@ impl StepLoop {
     }
 
     fn has_found(&mut self, text: &str, finding: &Finding) -> Vec<Ask> {
-        if finding.found {
+        if finding.found && results::bears_out(&self.shown, &self.setting.words, &finding.text) {
             return self.answer(&finding.text);
         }
         self.heard(text);

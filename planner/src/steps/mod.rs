@@ -18,6 +18,12 @@ pub mod thoughts;
 #[cfg(test)]
 mod tests;
 
+/// Whether words ask, and order nothing.
+#[must_use]
+pub fn is_question(words: &str) -> bool {
+    asked::Asked::of(words, "").is_question()
+}
+
 /// The most executors that a model chooses among.
 pub const MAX_CHOICES: usize = 8;
 /// The most executors that may serve any request of which all stand in the list, so that it stays the same.

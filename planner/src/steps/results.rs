@@ -12,6 +12,9 @@ use super::{MAX_NAMES, MAX_RESULT};
 const MAX_NAME: usize = 200;
 /// Keys that tell a model nothing that a person asks for.
 const MACHINE: [&str; 6] = ["ok", "sha", "sha256", "blake3", "truncated", "separator"];
+/// How many letters of a word are compared, and from how many on it says something.
+const STEM: usize = 5;
+const SAYING: usize = 4;
 /// A text that makes so much of a result stands for all of it, in percent.
 const MOST: usize = 50;
 
@@ -24,11 +27,12 @@ pub(super) struct Outcome {
     pub names: Vec<String>,
 }
 
-/// Reads the result of a call that succeeded.
+/// Reads the result of a call that succeeded. `told` is how a person would be told of it, empty where nobody has said so:
+/// the shorter of both is shown.
 ///
 /// # Errors
 /// When it is no object.
-pub(super) fn read(bytes: &[u8]) -> Result<Outcome, String> {
+pub(super) fn read(bytes: &[u8], told: &str) -> Result<Outcome, String> {
     let object = json::parse_object(bytes, Limits::result(MAX_PAYLOAD)).map_err(|error| error.to_string())?;
     let mut names = Vec::new();
     paths(&Value::Object(object.clone()), &mut names);
@@ -38,7 +42,27 @@ pub(super) fn read(bytes: &[u8]) -> Result<Outcome, String> {
     let texts = object.values().filter_map(Value::as_str);
     let longest = texts.max_by_key(|text| text.len()).filter(|text| text.len() * 100 >= bytes.len() * MOST);
     let whole = longest.map_or_else(|| lean(&object).to_string(), str::to_owned);
-    Ok(Outcome { shown: shortened(&whole, MAX_RESULT), names })
+    let told = told.trim();
+    let whole = if told.is_empty() || told.len() >= whole.len() { whole.as_str() } else { told };
+    Ok(Outcome { shown: shortened(whole, MAX_RESULT), names })
+}
+
+/// Whether data that was shown bears out an answer to these words: each of its longer numbers stands in one of both, and
+/// where it has words that say something, one of them stands in the data. What a small model answers without is made up.
+#[must_use]
+pub(super) fn bears_out(data: &str, words: &str, answer: &str) -> bool {
+    let (data, words) = (stems(data), stems(words));
+    let said: Vec<String> = stems(answer);
+    let is_number = |word: &&String| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_known = |word: &String| data.contains(word) || words.contains(word);
+    let mut says = said.iter().filter(|word| word.chars().count() >= SAYING).peekable();
+    said.iter().filter(is_number).all(is_known) && (says.peek().is_none() || says.any(|word| data.contains(word)))
+}
+
+/// The words of a text as they are compared: without capitals and endings.
+fn stems(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(|word| word.to_lowercase().chars().take(STEM).collect()).collect()
 }
 
 /// What was found, a line each behind the file that it stands in, where each thing found is a text. Where that is in the
@@ -99,19 +123,43 @@ mod tests {
     fn lines_that_were_found_are_shown_behind_their_files_without_counts() {
         let result = br#"{"ok":true,"total":1,"files":[{"path":"notes/a.md","count":1}],
             "matches":[{"path":"notes/a.md","line":2,"column":3,"text":"- milk: two bottles"}]}"#;
-        let outcome = read(result).unwrap();
+        let outcome = read(result, "").unwrap();
         assert_eq!(outcome.shown, "notes/a.md: - milk: two bottles");
         assert_eq!(outcome.names, ["notes/a.md"]);
     }
 
     #[test]
     fn other_results_are_shown_as_they_are_without_what_programs_read() {
-        assert_eq!(read(br#"{"ok":true,"sha":"x","words":40}"#).unwrap().shown, r#"{"words":40}"#);
-        assert_eq!(read(br#"{"ok":true,"matches":[]}"#).unwrap().shown, r#"{"matches":[]}"#);
+        assert_eq!(read(br#"{"ok":true,"sha":"x","words":40}"#, "").unwrap().shown, r#"{"words":40}"#);
+        assert_eq!(read(br#"{"ok":true,"matches":[]}"#, "").unwrap().shown, r#"{"matches":[]}"#);
         assert_eq!(
-            read(br#"{"ok":true,"content":"glue and tape, and then some more"}"#).unwrap().shown,
+            read(br#"{"ok":true,"content":"glue and tape, and then some more"}"#, "").unwrap().shown,
             "glue and tape, and then some more"
         );
-        assert!(read(b"[]").is_err());
+        assert!(read(b"[]", "").is_err());
+    }
+
+    #[test]
+    fn what_a_person_would_be_told_is_shown_where_it_is_shorter() {
+        let result = br#"{"ok":true,"entries":[{"path":"notes/trip.md","kind":"file","size":900}],"total":1}"#;
+        assert_eq!(read(result, "notes/trip.md is the longest.\n").unwrap().shown, "notes/trip.md is the longest.");
+        assert_eq!(read(br#"{"ok":true,"words":4}"#, "The text has four words.").unwrap().shown, r#"{"words":4}"#);
+    }
+
+    #[test]
+    fn answer_that_the_data_does_not_bear_out_is_known() {
+        let data = "notes/pantry.md: - milk: two bottles left\nnotes/car.md: insured until 14 March 2027";
+        for answer in [
+            "Two bottles left.",
+            "Yes.",
+            "Yes, we have milk: two bottles.",
+            "Until 14 March 2027.",
+            "Sì, due: two bottles",
+        ] {
+            assert!(bears_out(data, "do we still have milk?", answer), "{answer}");
+        }
+        for answer in ["one bag of flour.", "There are 17 bottles.", "It expires in June."] {
+            assert!(!bears_out(data, "do we still have milk?", answer), "{answer}");
+        }
     }
 }

@@ -196,13 +196,17 @@ impl Turn {
             (Reply::NotUnderstood(_), Some(model)) => {
                 return self.within(self.think((words, data), &envelope, (&model, ""), pieces)).await;
             }
-            // What is known to be impossible a small model only makes worse; a large one may know a way round it.
-            (Reply::Cannot(known), Some(model)) if !model.constrained => {
+            // An order that is known to be impossible a small model only makes worse; a large one may know a way round it. What
+            // is asked may stand in a note all the same.
+            (Reply::Cannot(known), Some(model)) if !model.constrained || crate::steps::is_question(words) => {
                 let thinking = self.think((words, data), &envelope, (&model, &known.text), pieces);
                 let mut ended = self.within(thinking).await;
                 // Whether or not the model has said so.
                 if known.is_wish && ended.wish.text.is_empty() {
                     ended.wish = Wish::of(words);
+                }
+                if model.constrained && ended.end == TurnEnd::Unsuccessful {
+                    ended.why = known.text;
                 }
                 return ended;
             }
