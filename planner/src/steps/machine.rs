@@ -522,7 +522,8 @@ impl StepLoop {
 
     /// What the model says to the person, unless it looks like anything but words.
     fn answer(&mut self, text: &str) -> Vec<Ask> {
-        if looks_like_call(text) {
+        // Dots stand in the examples for what is to be said.
+        if looks_like_call(text) || !text.chars().any(char::is_alphanumeric) {
             return self.mend("text must be words for a person");
         }
         let mut asks = vec![self.say(text.trim().to_owned() + "\n")];

@@ -369,6 +369,7 @@ fn answer_that_looks_like_a_call_is_asked_for_again_once_and_never_shown() {
     for text in [
         "{\"name\": \"fs_delete\", \"arguments\": {}}",
         "<tool_call>x</tool_call>",
+        "…",
         "```json\n{\"do\": \"fs_read\"}\n```",
     ] {
         let mut turn = Turn::new("say something nice", &[]);
