@@ -16,7 +16,7 @@ const BEFORE: &str = "and e ed so then ok hey scusa please senti dimmi tell me k
 /// Whoever says these asks the butler about itself, or about what it thinks.
 const OF_THE_BUTLER: &str = "you your yours yourself tu tuo tua tuoi tue";
 /// Verbs and other words that say little of what is looked for: a note says "plumber: Thursday".
-const LIGHT: &str = "be come comes coming get gets go goes going take takes start starts begin begins end ends happen happens need needs \
+const LIGHT: &str = "be ore come comes coming get gets go goes going take takes start starts begin begins end ends happen happens need needs \
     there again still many much long old often far last next name names called know remember tell time day date number code \
     viene vengono venire va vanno andare arriva arrivano comincia inizia inizio finisce serve servono ricordi sai ora giorno data \
     numero codice chiama chiamano nome si ci era ancora volta prossimo prossima ultimo ultima fa fare deve devono";

@@ -459,7 +459,8 @@ undo-act = { $state ->
             [NotFound] What { $path } was before is not in the trash any more, so it could not be taken back.
             [NoSpace] There is no room left on the disk, so { $path } could not be taken back. Free some space, then say “undo” again.
             [PermissionDenied] I may not touch { $path } now, so it could not be taken back, and is left as it is.
-           *[other] What was done to { $path } could not be taken back, and is left as it is.
+            [none] What was done to { $path } could not be taken back, and is left as it is.
+           *[other] What { $executor } did to { $path } could not be taken back ({ $state }: { $why }), and is left as it is.
         }
     }
 }

@@ -456,7 +456,8 @@ undo-act = { $state ->
             [NotFound] Ciò che { $path } era prima non è più nel cestino, quindi non si è potuto annullare.
             [NoSpace] Sul disco non c'è più posto, quindi { $path } non si è potuto annullare. Libera un po' di spazio, poi di’ di nuovo «annulla».
             [PermissionDenied] Adesso non posso toccare { $path }, quindi non si è potuto annullare, ed è rimasto com'è.
-           *[other] Ciò che è stato fatto a { $path } non si è potuto annullare, ed è rimasto com'è.
+            [none] Ciò che è stato fatto a { $path } non si è potuto annullare, ed è rimasto com'è.
+           *[other] Ciò che { $executor } ha fatto a { $path } non si è potuto annullare ({ $state }: { $why }), ed è rimasto com'è.
         }
     }
 }
