@@ -15,9 +15,12 @@ const ASKS: &str = "what whats when whens where wheres who whos whose which how 
 const BEFORE: &str = "and e ed so then ok hey scusa please senti dimmi tell me know sai ti ricordi remember do you";
 /// Whoever says these asks the butler about itself, or about what it thinks.
 const OF_THE_BUTLER: &str = "you your yours yourself tu tuo tua tuoi tue";
+/// What is asked for with these no line says: sums, counts and comparisons.
+const OF_SUMS: &str = "much many total average sum most least biggest largest smallest cheapest longest shortest quanto quanta quanti quante \
+    totale media somma piu meno massimo minimo";
 /// Verbs and other words that say little of what is looked for: a note says "plumber: Thursday".
 const LIGHT: &str = "be ore come comes coming get gets go goes going take takes start starts begin begins end ends happen happens need needs \
-    there again still many much long old often far last next name names called know remember tell time day date number code \
+    there again still long old often far last next name names called know remember tell time day date number code \
     viene vengono venire va vanno andare arriva arrivano comincia inizia inizio finisce serve servono ricordi sai ora giorno data \
     numero codice chiama chiamano nome si ci era ancora volta prossimo prossima ultimo ultima fa fare deve devono";
 /// The most and the fewest words that are looked for, and the shortest one that may stand alone.
@@ -46,7 +49,10 @@ fn topic_of(text: &str) -> Option<Vec<String>> {
     let words = folded(text);
     let first = words.iter().find(|word| !is_one_of(word, BEFORE))?;
     let asks = is_one_of(first, ASKS) || text.trim_end().ends_with('?');
-    if !asks || words.len() > MAX_QUESTION || words.iter().any(|word| is_one_of(word, OF_THE_BUTLER)) {
+    if !asks
+        || words.len() > MAX_QUESTION
+        || words.iter().any(|word| is_one_of(word, OF_THE_BUTLER) || is_one_of(word, OF_SUMS))
+    {
         return None;
     }
     let says = |word: &&String| {
@@ -134,6 +140,8 @@ mod tests {
             "cosa?",
             "tu cosa ne pensi?",
             "che ore sono?",
+            "quanto abbiamo speso in tutto?",
+            "how much did the plumber cost?",
             "l'idraulico viene giovedì",
             "buongiorno",
         ] {

@@ -88,9 +88,36 @@ pub fn asked(text: &str) -> Option<Lang> {
         }
     }
     let words = words.join(" ");
-    [(ENGLISH, Lang::En), (ITALIAN, Lang::It)]
-        .into_iter()
-        .find_map(|(all, lang)| all.contains(&words.as_str()).then_some(lang))
+    let words = after_thought(&words);
+    [(ENGLISH, Lang::En), (ITALIAN, Lang::It)].into_iter().find_map(|(all, lang)| all.contains(&words).then_some(lang))
+}
+
+/// What may stand before such words in one breath: "no wait, undo that".
+const AFTERTHOUGHTS: [&str; 18] = [
+    "oh no wait",
+    "oh no",
+    "no wait",
+    "actually no",
+    "no actually",
+    "actually",
+    "wait",
+    "oops",
+    "sorry",
+    "no",
+    "oh",
+    "anzi no",
+    "no anzi",
+    "no aspetta",
+    "aspetta",
+    "anzi",
+    "ops",
+    "scusa",
+];
+
+/// The words without what stands before them so.
+fn after_thought(words: &str) -> &str {
+    let rest = |lead: &&str| words.strip_prefix(*lead)?.strip_prefix(' ');
+    AFTERTHOUGHTS.iter().find_map(rest).unwrap_or(words)
 }
 
 /// The words before a thing of which the last change is to be taken back. Those before a list or a file end in what joins them.
@@ -199,6 +226,20 @@ pub fn thing(text: &str) -> Option<Thing> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_change_a_mind_may_stand_before() {
+        for (text, lang) in [
+            ("no wait, undo that", Some(Lang::En)),
+            ("Oops, undo!", Some(Lang::En)),
+            ("anzi no, annulla", Some(Lang::It)),
+            ("no undo", Some(Lang::En)),
+            ("no, nothing to undo", None),
+            ("aspetta", None),
+        ] {
+            assert_eq!(asked(text), lang, "{text}");
+        }
+    }
 
     #[test]
     fn a_thing_whose_last_change_is_to_be_taken_back_is_known_by_what_it_is_called() {

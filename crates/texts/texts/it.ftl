@@ -436,7 +436,7 @@ undo-act = { $state ->
             [none] La nota non c'è più.
            *[other] La nota in { $path } non c'è più.
         }
-        [fs_delete] { $path } è tornato al suo posto.
+        [fs_delete] { $path } è di nuovo al suo posto.
         [fs_move] { $path } ha di nuovo il suo nome.
         [fs_write] { $path } è di nuovo com'era prima.
         [list_remove] Ciò che era stato tolto da { $path } c'è di nuovo.
@@ -451,7 +451,7 @@ undo-act = { $state ->
    *[other] { $path ->
         [none] Non si è potuto annullare, ed è rimasto com'è.
        *[other] { $why ->
-            [Changed] { $path } è stato cambiato nel frattempo, quindi non si è potuto annullare, ed è rimasto com'è.
+            [Changed] Nel frattempo qualcuno ha cambiato { $path }, quindi non si è potuto annullare, ed è rimasto com'è.
             [Exists] Intanto qualcos'altro si chiama { $path }, quindi non si è potuto annullare, ed è rimasto com'è.
             [NotFound] Ciò che { $path } era prima non è più nel cestino, quindi non si è potuto annullare.
             [NoSpace] Sul disco non c'è più posto, quindi { $path } non si è potuto annullare. Libera un po' di spazio, poi di’ di nuovo «annulla».

@@ -8,6 +8,8 @@ use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 use metnos_proto::msg::planner::{Text, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{PromptRegistered, UndoHere};
+use metnos_reflex::answer::speech::as_sentence;
+use metnos_reflex::matching::spoken::household_list;
 use metnos_texts::{Key, say, tell};
 
 use super::Door;
@@ -98,7 +100,12 @@ fn one(lang: Lang, act: &ActTakenBack) -> String {
     // Arguments are the executor's own, and have no type here.
     let path = plain(act.arguments["path"].as_str().unwrap_or_default());
     // A note that names no notebook went to the usual one.
-    let path = if path.is_empty() { "none".to_owned() } else { path };
+    let list = household_list(&path, lang);
+    let path = match list {
+        Some(list) => list.to_owned(),
+        None if path.is_empty() => "none".to_owned(),
+        None => path,
+    };
     let values = [
         ("executor", (&executor).into()),
         ("state", state.into()),
@@ -106,6 +113,11 @@ fn one(lang: Lang, act: &ActTakenBack) -> String {
         ("why", reason(&act.told).into()),
     ];
     let text = tell(lang, Key::UndoAct, &values);
+    // Italian prepositions grow together with the article of a list; a file has none, and keeps its small letters.
+    let text = match list {
+        Some(_) => as_sentence(&GROWN.iter().fold(text, |text, (apart, grown)| text.replace(apart, grown))),
+        None => text,
+    };
     // What policyd would not let be done has a rule; what the inverse said of itself is its own and English.
     let rule = plain(&act.rule);
     if rule.is_empty() {
@@ -114,6 +126,10 @@ fn one(lang: Lang, act: &ActTakenBack) -> String {
     let no = Refusal::new(RefusalCode::Denied, &rule, plain(&act.why));
     format!("{text} {}", metnos_texts::refusal(lang, &no))
 }
+
+/// Prepositions before the article of a list, and what the two become.
+const GROWN: [(&str, &str); 3] =
+    [(" a la lista d", " alla lista d"), (" da la lista d", " dalla lista d"), (" in la lista d", " nella lista d")];
 
 /// The class of an inverse's error, when it is one that people are told of; else `none`.
 fn reason(told: &str) -> &'static str {
@@ -157,7 +173,7 @@ mod tests {
                 "What was added to notes/list.md is out of it again.",
                 "Ciò che era stato aggiunto a notes/list.md non c'è più.",
             ),
-            ("fs_delete", json!({"path": "a.md"}), "a.md is back.", "a.md è tornato al suo posto."),
+            ("fs_delete", json!({"path": "a.md"}), "a.md is back.", "a.md è di nuovo al suo posto."),
             (
                 "fs_move",
                 json!({"path": "a.md", "to": "b.md"}),
@@ -177,6 +193,22 @@ mod tests {
             let told = report(0, &[(executor, ActState::Undone, arguments)]);
             assert_eq!(undone(Lang::En, &told), english);
             assert_eq!(undone(Lang::It, &told), italian);
+        }
+        for (executor, english, italian) in [
+            (
+                "fs_append",
+                "What was added to the shopping list is out of it again.",
+                "Ciò che era stato aggiunto alla lista della spesa non c'è più.",
+            ),
+            ("fs_delete", "The shopping list is back.", "La lista della spesa è di nuovo al suo posto."),
+            (
+                "list_remove",
+                "What was taken off the shopping list is on it again.",
+                "Ciò che era stato tolto dalla lista della spesa c'è di nuovo.",
+            ),
+        ] {
+            let told = report(0, &[(executor, ActState::Undone, json!({ "path": "notes/spesa.md" }))]);
+            assert_eq!((undone(Lang::En, &told), undone(Lang::It, &told)), (english.into(), italian.into()));
         }
         let kept = report(1, &[("fs_write", ActState::Done, json!({"path": "a\u{1b}.md"}))]);
         let said = undone(Lang::En, &kept);

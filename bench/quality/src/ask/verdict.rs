@@ -167,16 +167,21 @@ fn contains_any(answer: &str, text: &str, lang: Lang, outcome: &Outcome<'_>) -> 
     moment::alternatives(text, lang, outcome.instants, outcome.zone).iter().any(|one| contains(answer, one))
 }
 
-/// Whether a text has another, whatever the case of letters; a number counts only whole, so that 3 is not in 2030.
+/// Whether a text has another, whatever the case of letters; a number counts only whole, so that 3 is not in 2030, and 54.2 is
+/// in 54.20.
 fn contains(text: &str, part: &str) -> bool {
     let fold = |text: &str| text.to_lowercase().replace('\u{2019}', "'");
     let (text, part) = (fold(text), fold(part));
     let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     let begins_with_digit = is_digit(part.chars().next());
     let ends_with_digit = is_digit(part.chars().next_back());
+    let has_decimals = ends_with_digit
+        && part.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with(['.', ','])
+        && begins_with_digit;
     text.match_indices(part.as_str()).any(|(at, _)| {
         let before = text[..at].chars().next_back();
-        let behind = text[at + part.len()..].chars().next();
+        let behind = &text[at + part.len()..];
+        let behind = if has_decimals { behind.trim_start_matches('0') } else { behind }.chars().next();
         !(begins_with_digit && is_digit(before) || ends_with_digit && is_digit(behind))
     })
 }

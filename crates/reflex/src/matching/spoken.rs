@@ -73,6 +73,18 @@ fn capital(word: &str) -> String {
 }
 
 /// A list that is called from here on, when it is the one of this path.
+/// What a household calls the file of a list that every one has, with its article; `None` for any other file.
+#[must_use]
+pub fn household_list(path: &str, lang: Lang) -> Option<&'static str> {
+    let lists = [("the shopping list", "la lista della spesa"), ("the to-do list", "la lista delle cose da fare")];
+    let is_in = |english: &str| metnos_proto::lists::called(english).iter().any(|kind| kind.is_in(path));
+    let (english, italian) = lists.into_iter().find(|(english, _)| is_in(english))?;
+    Some(match lang {
+        Lang::En => english,
+        Lang::It => italian,
+    })
+}
+
 fn list_at(tokens: &[Token<'_>], at: usize, path: &str, lang: Lang) -> Option<String> {
     let (count, _) = lists::called_at(tokens, at).filter(|(_, kind)| kind.is_in(path))?;
     Some(with_article(tokens.get(at..at + count)?, lang))
