@@ -178,7 +178,7 @@ fn is_same(said: &str, word: &str, lang: Lang) -> bool {
                         base.is_some_and(|base| said::form(base, lang) == said::form(known, lang))
                     }))
     };
-    let group = SAME.iter().find(|(of, group)| *of == lang && group.iter().any(|one| *one == word));
+    let group = SAME.iter().find(|(of, group)| *of == lang && group.contains(&word));
     equal(word) || group.is_some_and(|(_, group)| group.iter().any(|one| equal(one)))
 }
 
