@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thing_whose_last_change_is_to_be_taken_back_is_known_by_what_it_is_called() {
+    fn thing_to_take_back_is_known_by_what_it_is_called() {
         for (text, lang, called) in [
             ("undo what you did with the shopping list", Lang::En, "the shopping list"),
             ("Please undo the last change to notes/a.md!", Lang::En, "notes/a.md"),

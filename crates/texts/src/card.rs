@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn executors_of_the_release_with_effects_are_described_and_their_arguments_told_apart() {
+    fn shipped_executors_with_effects_and_their_arguments_have_words() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../executors");
         let mut described = 0;
         for entry in std::fs::read_dir(folder).unwrap().map_while(Result::ok) {

@@ -11,7 +11,7 @@ use metnos_reflex::spoken_in;
 use metnos_reflex::words::lexicon::mark;
 use metnos_reflex::words::when::number_word;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::shape::Shape;
 use crate::thinking::data::line;
@@ -160,6 +160,11 @@ fn said(schema: &Value) -> String {
     line(first, MAX_SAYS).trim().to_owned()
 }
 
+/// A text that stands in this file, as a reply says so.
+fn of_file(path: &Value) -> Value {
+    Value::Object(Map::from_iter([("file".to_owned(), path.clone())]))
+}
+
 /// A request that an executor serves, in this language if there is one, and the reply that has its arguments.
 #[must_use]
 pub fn example(candidate: &Candidate, fields: &[Field], lang: Lang) -> Option<(String, String)> {
@@ -168,8 +173,8 @@ pub fn example(candidate: &Candidate, fields: &[Field], lang: Lang) -> Option<(S
         let mut reply = Map::new();
         for field in fields {
             let value = match &field.kind {
-                Kind::Text => from.and_then(|from| from.args.get("path")).map(|path| json!({ "file": path })),
-                Kind::Words => args.get(&field.name).and_then(Value::as_str).map(|words| json!([words])),
+                Kind::Text => from.and_then(|from| from.args.get("path")).map(of_file),
+                Kind::Words => args.get(&field.name).and_then(Value::as_str).map(|words| Value::from(vec![words])),
                 Kind::Path | Kind::Given(_) => args.get(&field.name).cloned(),
             };
             match value {

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_act_is_known_by_its_list_its_file_or_the_one_thing_that_it_put_there() {
+    fn act_is_known_by_its_list_its_file_or_the_one_thing_put_there() {
         let milk = act("notes/shopping.md", "- 2 l of milk");
         for called in
             ["the shopping list", "la lista della spesa", "notes/shopping.md", "shopping.md", "the milk", "Milk"]

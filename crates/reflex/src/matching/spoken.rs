@@ -73,15 +73,28 @@ fn capital(word: &str) -> String {
 }
 
 /// A list that is called from here on, when it is the one of this path.
-/// What a household calls the file of a list that every one has, with its article; `None` for any other file.
+/// What a household calls the file of a list that every one has, with its article; `None` for any other file. One in
+/// the shared folder is said to be shared, since the person may have another of the same name.
 #[must_use]
 pub fn household_list(path: &str, lang: Lang) -> Option<&'static str> {
-    let lists = [("the shopping list", "la lista della spesa"), ("the to-do list", "la lista delle cose da fare")];
-    let is_in = |english: &str| metnos_proto::lists::called(english).iter().any(|kind| kind.is_in(path));
-    let (english, italian) = lists.into_iter().find(|(english, _)| is_in(english))?;
+    const LISTS: [(&str, [&str; 2], [&str; 2]); 2] = [
+        (
+            "the shopping list",
+            ["the shopping list", "the shared shopping list"],
+            ["la lista della spesa", "la lista della spesa in comune"],
+        ),
+        (
+            "the to-do list",
+            ["the to-do list", "the shared to-do list"],
+            ["la lista delle cose da fare", "la lista delle cose da fare in comune"],
+        ),
+    ];
+    let is_in = |called: &str| metnos_proto::lists::called(called).iter().any(|kind| kind.is_in(path));
+    let (_, english, italian) = LISTS.iter().find(|(called, ..)| is_in(called))?;
+    let own_or_shared = usize::from(path.split('/').next() == Some(metnos_proto::executor::guests::SHARED));
     Some(match lang {
-        Lang::En => english,
-        Lang::It => italian,
+        Lang::En => english[own_or_shared],
+        Lang::It => italian[own_or_shared],
     })
 }
 
