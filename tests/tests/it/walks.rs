@@ -147,7 +147,7 @@ fn a_card_says_of_which_folders_the_contents_are_not_counted() {
     let shown = String::from_utf8(set.ctl(&["approval", "show", id]).stdout).unwrap();
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("at least 2 files in"), "{shown}");
-    assert!(shown.contains("what lies in 2 folders that no call may look into is not counted"), "{shown}");
+    assert!(shown.contains("what is in 2 folders that I may not look into is not counted"), "{shown}");
     // What went says the same of itself; a secret that is named is counted like any folder.
     let (code, done) = set.json(&["approval", "approve", id]);
     assert_eq!((code, &done["result"]["files"], &done["result"]["covered"]), (0, &json!(2), &json!(2)), "{done:#}");
