@@ -65,7 +65,7 @@ pub struct Act {
     pub at_ms: u64,
     /// Where it stands.
     pub state: ActState,
-    /// What it put somewhere or took away, see [`things`].
+    /// What it put somewhere or took away, see `things`.
     pub things: String,
 }
 
@@ -95,7 +95,7 @@ pub struct WayBack {
     pub arguments: Value,
     /// Under which name the act keeps what that needs.
     pub keep: String,
-    /// What it puts somewhere or takes away, see [`things`].
+    /// What it puts somewhere or takes away, see `things`.
     pub things: String,
 }
 
