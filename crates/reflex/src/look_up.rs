@@ -13,7 +13,7 @@ const ASKS: &str = "what whats when whens where wheres who whos whose which how 
     quale quali qual quanto quanta quanti quante come perche c cos ci e sono era hanno ha ho abbiamo devo dobbiamo";
 /// What may stand before it.
 const BEFORE: &str = "and e ed so then ok hey scusa please senti dimmi tell me know sai ti ricordi remember do you";
-/// Whoever says these asks the butler about itself, or about what it thinks.
+/// Words of the second person: the question is about the butler, and no file answers it.
 const OF_THE_BUTLER: &str = "you your yours yourself tu tuo tua tuoi tue";
 /// What is asked for with these no line says: sums, counts and comparisons.
 const OF_SUMS: &str = "much many total average sum most least biggest largest smallest cheapest longest shortest quanto quanta quanti quante \
@@ -33,8 +33,8 @@ fn is_one_of(word: &str, all: &str) -> bool {
     all.split_ascii_whitespace().any(|known| known == word)
 }
 
-/// The words of what a question is about; `None` when there is none, or it is about nothing that could stand in a file. Of
-/// several sentences one asks: "what is our wifi called? It is written down somewhere".
+/// The search words of a question, without grammar and light verbs; `None` for a text that is no question or has too few or too
+/// many of them. Of several sentences only the one with a question mark is read.
 pub(crate) fn topic(text: &str) -> Option<Vec<String>> {
     let sentences = text.split_inclusive(['?', '!', '\n']).flat_map(|part| part.split_inclusive(". "));
     let asked: Vec<&str> = sentences.filter(|one| one.trim_end().ends_with('?')).collect();
@@ -78,8 +78,8 @@ impl Repertoire {
         crate::dialogue::told(text, &topic, envelope, &mut |text, envelope| self.plan_alone(text, envelope))
     }
 
-    /// A search through the person's files for what a question is about, where the words are one; `None` where they are not, or
-    /// nobody here searches. What it finds is told by [`crate::answer::Template::found`].
+    /// Plans a search of the person's files for the words of a question; `None` for a text that is no question, or where no
+    /// executor searches. [`crate::answer::Template::found`] renders the result.
     #[must_use]
     pub fn look_up(&mut self, text: &str, envelope: &Envelope) -> Option<Plan> {
         let topic = topic(text)?.join(" ");

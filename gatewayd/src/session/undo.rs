@@ -21,7 +21,7 @@ const NOTHING: &str = "undo.nothing";
 /// The same for a thing that was called by its name, and for one that is only a part of what was done.
 const NO_THING: &str = "undo.thing";
 const SEVERAL: &str = "undo.several";
-/// Why an inverse has left something as it is, as far as a person is told.
+/// The error classes of an inverse for which there is a sentence.
 const REASONS: [&str; 5] = ["Changed", "Exists", "NotFound", "NoSpace", "PermissionDenied"];
 
 /// Whether these words ask for something to be taken back, in which language, and what the thing was called; empty for whatever was
@@ -131,7 +131,7 @@ fn one(lang: Lang, act: &ActTakenBack) -> String {
 const GROWN: [(&str, &str); 3] =
     [(" a la lista d", " alla lista d"), (" da la lista d", " dalla lista d"), (" in la lista d", " nella lista d")];
 
-/// The class of an inverse's error, when it is one that people are told of; else `none`.
+/// The error class of an inverse's result, if there is a sentence for it; else `none`.
 fn reason(told: &str) -> &'static str {
     let told: serde_json::Value = serde_json::from_str(told).unwrap_or_default();
     let class = told["error"]["class"].as_str().unwrap_or_default();

@@ -97,8 +97,8 @@ enum Decision {
     NotNow,
 }
 
-/// Puts the question, and waits for its answer. Ctrl-C is taken over before the question stands there: whoever has seen it may
-/// press it, and it means not now and never the end of the conversation. The caller gives it back.
+/// Prints the question and waits for its answer. Ctrl-C is armed before the question is printed, so that from then on it means
+/// "not now" and never ends the conversation. The caller disarms it.
 fn put(
     screen: &mut Screen,
     door: &mut BlockingClient<CtlDoor>,
