@@ -1,0 +1,262 @@
+//! Stretches of time between two moments, from one on, up to one, or of a length from one on.
+
+use jiff::civil::DateTime;
+
+use crate::date;
+use crate::day::Sort;
+use crate::duration;
+use crate::moment::{self, Meaning, Slots};
+use crate::number;
+use crate::parser::{Found, Parser, longest};
+use crate::period;
+use crate::{Grain, civil};
+
+/// What an interval means: one meaning, or several where its moments have several.
+pub(crate) fn interval(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    longest([
+        dates(p, at),
+        between(p, at),
+        within(p, at),
+        until_end(p, at),
+        since(p, at),
+        after(p, at),
+        before(p, at),
+        by(p, at),
+        lasting(p, at),
+    ])
+}
+
+fn new(start: Option<DateTime>, end: Option<DateTime>, of: &Meaning) -> Meaning {
+    Meaning { start, end, interval: true, ..of.clone() }
+}
+
+/// The only meaning of slots.
+fn only(p: &Parser<'_>, slots: &Slots) -> Option<Meaning> {
+    let mut found = moment::meanings(p, slots);
+    if found.len() == 1 { found.pop() } else { None }
+}
+
+/// The first moment behind a meaning: the end of a day or a part of one, a time of day itself.
+fn end_of(meaning: &Meaning) -> Option<DateTime> {
+    match meaning.end {
+        Some(end) => Some(end),
+        None if meaning.grain >= Grain::Day => civil::add(meaning.start?, meaning.grain, 1),
+        None => meaning.start,
+    }
+}
+
+/// "from Monday to Friday", "between tomorrow and Sunday", "tomorrow 9am - Friday 5pm".
+fn between(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    let and: &[&str] =
+        if p.english() { &["and the", "and"] } else { &["e il", "e la", "e l", "ed il", "e le", "ed", "e"] };
+    let forms = [
+        p.one_of(at, p.words.from).map(|next| (next, p.words.to)),
+        p.one_of(at, p.words.between).map(|next| (next, and)),
+        Some((at, p.words.to)),
+    ];
+    longest(forms.into_iter().flatten().map(|(start, joints)| {
+        let (first, next) = moment::slots(p, start)?;
+        let joint = p.one_of(if p.is(next, ",") { next + 1 } else { next }, joints)?;
+        let introduced = start > at;
+        if !introduced && (first.is_weak() || !clear_joint(p, joint)) {
+            return None;
+        }
+        let dated = first.day.as_ref().is_some_and(|day| matches!(day.sort, Sort::DayOfMonth(_)));
+        let first = only(p, &first)?;
+        let later = p.from(first.start?);
+        let (second, next) = moment::slots(&later, joint)?;
+        // "dal 10 al 5 marzo": a day without its month takes that of the other, or none.
+        if dated && second.day.as_ref().is_some_and(|day| matches!(day.sort, Sort::Date(_))) {
+            return None;
+        }
+        let second = only(&later, &second)?;
+        let end = end_of(&second)?;
+        let mut whole = new(first.start, Some(end), &first);
+        whole.grain = first.grain.min(second.grain);
+        (first.start? < end).then_some((vec![whole], next))
+    }))
+}
+
+/// Whether the joint before a position joins two moments without a word before the first.
+fn clear_joint(p: &Parser<'_>, joint: usize) -> bool {
+    let last = joint.saturating_sub(1);
+    !p.any(last, &["a", "al", "alle", "alla", "all"])
+        || (last > 0 && p.any(last - 1, &["fino", "sino"]))
+        || p.any(last, &["-"])
+}
+
+/// Days of one month: "March 3-5", "3rd to 5th of March", "dal 3 al 7 marzo", "tra il 3 e il 7 marzo".
+fn dates(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    let and: &[&str] = if p.english() { &["and the", "and"] } else { &["e il", "e l", "e"] };
+    let forms = [
+        p.one_of(at, p.words.from).map(|next| (next, p.words.to)),
+        p.one_of(at, p.words.between).map(|next| (next, and)),
+        Some((p.skip(at, p.words.articles), p.words.to)),
+        p.one_of(at, p.words.on).map(|next| (next, p.words.to)),
+    ];
+    longest(
+        forms
+            .into_iter()
+            .flatten()
+            .map(|(start, joints)| month_first(p, start, joints).or_else(|| month_last(p, start, joints))),
+    )
+}
+
+fn date_number(p: &Parser<'_>, at: usize) -> Found<i64> {
+    longest([number::ordinal(p, at), number::cardinal(p, at)]).filter(|(number, _)| (1..=31).contains(number))
+}
+
+fn month_first(p: &Parser<'_>, at: usize, joints: &[&str]) -> Found<Vec<Meaning>> {
+    let (month, next) = date::month_name(p, at)?;
+    let (first, next) = date_number(p, next)?;
+    let (last, next) = date_number(p, p.one_of(next, joints)?)?;
+    if p.any(next, &["am", "pm", ":"]) || date::month_name(p, next).is_some() {
+        return None;
+    }
+    spanning(p, month, first, last, if p.is(next, ",") { next + 1 } else { next }, next)
+}
+
+fn month_last(p: &Parser<'_>, at: usize, joints: &[&str]) -> Found<Vec<Meaning>> {
+    let (first, next) = date_number(p, at)?;
+    let (last, next) = date_number(p, p.one_of(next, joints)?)?;
+    let (month, next) = date::month_name(p, p.skip(next, p.words.of))?;
+    spanning(p, month, first, last, if p.is(next, ",") { next + 1 } else { p.skip(next, p.words.of) }, next)
+}
+
+/// From one day of a month to another, the latter included.
+fn spanning(p: &Parser<'_>, month: i8, first: i64, last: i64, year_at: usize, end: usize) -> Found<Vec<Meaning>> {
+    let (first, last) = (i8::try_from(first).ok()?, i8::try_from(last).ok()?);
+    let year = number::year(p, year_at);
+    let (start, assumed, next) = match year {
+        Some((year, next)) => (civil::midnight(civil::day(year, month, first)?), Vec::new(), next),
+        None => {
+            let day = date::next_date(p, month, first)?;
+            (day.start, day.assumed, end)
+        }
+    };
+    let last = civil::midnight(civil::day(start.year(), month, last)?);
+    let end = civil::add_days(last, 1)?;
+    let whole = Meaning { start: Some(start), end: Some(end), interval: true, grain: Grain::Day, assumed, zone: None };
+    (start < last).then_some((vec![whole], next))
+}
+
+/// "within two hours", "within the hour", "entro due ore": from now on.
+fn within(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    let next = p.one_of(at, p.words.within)?;
+    let until = |end: DateTime, grain: Grain| Meaning {
+        start: Some(p.now),
+        end: Some(end),
+        interval: true,
+        grain,
+        assumed: Vec::new(),
+        zone: None,
+    };
+    if let Some((far, next)) = duration::duration(p, next) {
+        return Some((vec![until(far.from(p.now, true)?, far.grain)], next));
+    }
+    let article = p.one_of(next, p.words.articles)?;
+    let ((grain, times), next) = duration::unit(p, article)?;
+    let end = civil::add(civil::floor(p.now, grain)?, grain, times)?;
+    (times == 1 && grain > Grain::Minute).then(|| (vec![until(end, grain)], next))
+}
+
+/// "by the end of the month", "entro fine mese", "until the end of the year".
+fn until_end(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    let by = p.one_of(at, p.words.by).map(|next| (Some(p.now), next));
+    let until = p.one_of(at, p.words.until).map(|next| (None, next));
+    let (start, next) = longest([by, until])?;
+    let back = if p.any(next - 1, &["la", "the"]) { next - 1 } else { next };
+    let (end, next) = longest([period::end_of(p, next), period::end_of(p, back)])?;
+    let whole = Meaning { start, end: Some(end), interval: true, grain: Grain::Day, assumed: Vec::new(), zone: None };
+    Some((vec![whole], next))
+}
+
+/// The slots behind one of several words, and the meanings of them made into intervals.
+fn open(
+    p: &Parser<'_>,
+    at: usize,
+    words: &[&str],
+    make: impl Fn(&Slots, &Meaning) -> Option<Meaning>,
+) -> Found<Vec<Meaning>> {
+    let found = words.iter().filter_map(|phrase| p.phrase(at, phrase)).filter_map(|start| {
+        let hour = p.any(start - 1, &["le", "l", "alle", "all", "dalle", "dall", "delle", "dell", "ore"]);
+        if hour { moment::slots_from_hour(p, start) } else { moment::slots(p, start) }
+    });
+    let (slots, next) =
+        found.max_by_key(|(_, next)| *next).filter(|(slots, next)| !slots.is_weak() || *next == p.tokens.len())?;
+    let whole: Option<Vec<Meaning>> = moment::meanings(p, &slots).iter().map(|meaning| make(&slots, meaning)).collect();
+    whole.filter(|whole| !whole.is_empty()).map(|whole| (whole, next))
+}
+
+/// "since Monday": what began in the past.
+fn since(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    open(p, at, p.words.since, |slots, meaning| {
+        let start = meaning.start?;
+        let start = if start <= p.now { start } else { earlier(slots, start)? };
+        Some(Meaning { assumed: vec!["past"], ..new(Some(start), None, meaning) })
+    })
+}
+
+/// The same one round before.
+fn earlier(slots: &Slots, start: DateTime) -> Option<DateTime> {
+    match slots.day.as_ref().map(|day| (day.sort, day.grain)) {
+        None => civil::add_days(start, -1),
+        Some((Sort::Weekday(_, true), _)) => civil::add_days(start, -7),
+        Some((Sort::Date(false), _) | (Sort::Feast, _)) => civil::add_months(start, -12),
+        Some((Sort::Month(_), Grain::Month)) => civil::add_months(start, -12),
+        Some((Sort::DayOfMonth(_), _)) => civil::add_months(start, -1),
+        Some(_) => None,
+    }
+}
+
+/// "after 5pm", "from Monday on", "a partire da lunedì".
+fn after(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    let (found, next) = open(p, at, p.words.after, |_, meaning| Some(new(meaning.start, None, meaning)))?;
+    let tail: &[&str] =
+        if p.english() { &["on", "onwards", "onward", "and onwards"] } else { &["in poi", "in avanti"] };
+    Some((found, p.skip(next, tail)))
+}
+
+/// "before noon", "until Friday", "fino alle 18": the moment itself is no longer within.
+fn before(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    let make = |_: &Slots, meaning: &Meaning| Some(new(None, Some(meaning.start?), meaning));
+    longest([open(p, at, p.words.before, make), open(p, at, p.words.until, make)])
+}
+
+/// "by Friday": from now until then. Italian "entro venerdì" says only until when.
+fn by(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    let start = p.english().then_some(p.now);
+    open(p, at, p.words.by, |_, meaning| {
+        let end = meaning.start?;
+        (end > p.now).then(|| new(start, Some(end), meaning))
+    })
+}
+
+/// "tomorrow at 3pm for 2 hours", "for two hours from noon".
+fn lasting(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    let behind = moment::slots(p, at).and_then(|(slots, next)| {
+        let (far, next) = duration::duration(p, p.one_of(next, p.words.lasting)?)?;
+        Some(((slots, far), next))
+    });
+    let ahead = p.one_of(at, p.words.lasting).and_then(|next| duration::duration(p, next)).and_then(|(far, next)| {
+        let next = p.skip(
+            next,
+            if p.english() { &["from", "starting", "starting from", "beginning"] } else { &["a partire", "da"] },
+        );
+        let (slots, next) = moment::slots(p, next)?;
+        Some(((slots, far), next))
+    });
+    let ((slots, far), next) = longest([behind, ahead])?;
+    if slots.is_weak() || slots.range.is_some() {
+        return None;
+    }
+    let meanings = moment::meanings(p, &slots);
+    let whole: Option<Vec<Meaning>> = meanings
+        .iter()
+        .map(|meaning| {
+            let start = meaning.start.filter(|_| !meaning.interval)?;
+            Some(new(Some(start), Some(far.from(start, true)?), meaning))
+        })
+        .collect();
+    whole.filter(|whole| !whole.is_empty()).map(|whole| (whole, next))
+}

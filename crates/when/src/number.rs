@@ -1,0 +1,102 @@
+//! Whole numbers and ordinals, in digits and in words.
+
+use crate::parser::{Found, Parser};
+use crate::token::Kind;
+
+/// A whole number: digits, or words up to ninety-nine.
+pub(crate) fn cardinal(p: &Parser<'_>, at: usize) -> Found<i64> {
+    if let Some((number, _)) = p.digits(at) {
+        return Some((number, at + 1));
+    }
+    spelled(p, at)
+}
+
+/// A number in words.
+pub(crate) fn spelled(p: &Parser<'_>, at: usize) -> Found<i64> {
+    if let Some(number) = compound(p, p.text(at)) {
+        return Some((number, at + 1));
+    }
+    if let Some((tens, next)) = p.meaning(at, p.words.tens) {
+        let unit = if p.is(next, "-") && p.glued(next) { next + 1 } else { next };
+        let follows = p.meaning(unit, p.words.numbers).filter(|(number, _)| p.english() && (1..=9).contains(number));
+        return Some(follows.map_or((tens, next), |(number, after)| (tens + number, after)));
+    }
+    p.meaning(at, p.words.numbers)
+}
+
+/// Tens and a unit in one word: "ventidue", "twentytwo".
+fn compound(p: &Parser<'_>, word: &str) -> Option<i64> {
+    let (tens, rest) = p.words.tens.iter().find_map(|(name, tens)| Some((*tens, word.strip_prefix(name)?)))?;
+    let unit = p.words.numbers.iter().find(|(name, number)| *name == rest && (1..=9).contains(number))?;
+    Some(tens + unit.1)
+}
+
+/// An ordinal: "3rd", "third", "twenty-first"; "3°", "terzo", "ventunesimo".
+pub(crate) fn ordinal(p: &Parser<'_>, at: usize) -> Found<i64> {
+    if let Some((number, length)) = p.digits(at) {
+        let ending: &[&str] = if p.english() { &["st", "nd", "rd", "th"] } else { &["o", "a", "esimo", "esima"] };
+        return (length <= 2 && p.any(at + 1, ending) && p.glued(at + 1)).then_some((number, at + 2));
+    }
+    if let Some((tens, next)) = p.meaning(at, p.words.tens).filter(|_| p.english()) {
+        let unit = if p.is(next, "-") { next + 1 } else { next };
+        return p.meaning(unit, p.words.ordinals).filter(|(n, _)| *n <= 9).map(|(n, after)| (tens + n, after));
+    }
+    p.meaning(at, p.words.ordinals).or_else(|| Some((italian_ordinal(p, p.text(at))?, at + 1)))
+}
+
+/// "undicesimo" to "novantanovesimo": a number without its last vowel, and the ending.
+fn italian_ordinal(p: &Parser<'_>, word: &str) -> Option<i64> {
+    if p.english() {
+        return None;
+    }
+    let stem = word.strip_suffix("esimo").or_else(|| word.strip_suffix("esima"))?;
+    let numbers = p.words.numbers.iter().chain(p.words.tens).filter(|(_, number)| *number > 10);
+    let cut = |name: &str| name.strip_suffix(['a', 'e', 'i', 'o']).unwrap_or(name).to_owned();
+    let plain = numbers.clone().find(|(name, _)| cut(name) == stem).map(|(_, number)| *number);
+    plain.or_else(|| {
+        p.words.tens.iter().find_map(|(name, tens)| {
+            let rest = stem.strip_prefix(name)?;
+            let unit =
+                p.words.numbers.iter().find(|(unit, n)| (1..=9).contains(n) && (cut(unit) == rest || *unit == rest))?;
+            Some(tens + unit.1)
+        })
+    })
+}
+
+/// A number with a half or a decimal fraction, in so many of 60: "2.5", "two and a half", "2 e mezzo".
+pub(crate) fn sixtieths(p: &Parser<'_>, at: usize) -> Found<i64> {
+    let (number, next) = cardinal(p, at)?;
+    let whole = number.checked_mul(60)?;
+    let digits = p.token(at).is_some_and(|token| token.kind == Kind::Number);
+    if digits && p.any(next, &[".", ","]) && p.glued(next) && p.glued(next + 1) {
+        let (fraction, length) = p.digits(next + 1)?;
+        let of = match length {
+            1 => 10,
+            2 => 100,
+            _ => return None,
+        };
+        return Some((whole + fraction * 60 / of, next + 2));
+    }
+    let half = if p.english() { p.phrase(next, "and a half") } else { None };
+    Some(half.map_or((whole, next), |after| (whole + 30, after)))
+}
+
+/// A year: four digits, or two behind an apostrophe.
+pub(crate) fn year(p: &Parser<'_>, at: usize) -> Found<i16> {
+    if p.is(at, "'") && p.glued(at + 1) {
+        let (number, length) = p.digits(at + 1)?;
+        return (length == 2).then(|| Some((full_year(number)?, at + 2)))?;
+    }
+    let (number, length) = p.digits(at)?;
+    (length == 4 && (1_000..=2_999).contains(&number)).then(|| Some((i16::try_from(number).ok()?, at + 1)))?
+}
+
+/// The year that two digits mean.
+pub(crate) fn full_year(number: i64) -> Option<i16> {
+    let full = match number {
+        0..=49 => 2_000 + number,
+        50..=99 => 1_900 + number,
+        _ => return None,
+    };
+    i16::try_from(full).ok()
+}

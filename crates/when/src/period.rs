@@ -1,0 +1,275 @@
+//! Stretches of the calendar: weeks, months and years from this one, weekends, quarters, seasons, decades.
+
+use jiff::civil::DateTime;
+
+use crate::date;
+use crate::day::{Day, Sort};
+use crate::duration;
+use crate::number;
+use crate::parser::{Found, Parser, longest};
+use crate::words::Which;
+use crate::{Grain, civil};
+
+fn steps(which: Which) -> i64 {
+    match which {
+        Which::Last => -1,
+        Which::This => 0,
+        Which::Coming | Which::Next => 1,
+    }
+}
+
+/// A word for which one before or behind what `inner` reads, with an article before or not.
+fn with_which<T>(p: &Parser<'_>, at: usize, inner: impl Fn(usize) -> Found<T>) -> Found<(T, Which)> {
+    let start = p.skip(at, p.words.articles);
+    let before = p.meaning(at, p.words.which).or_else(|| p.meaning(start, p.words.which));
+    if let Some((which, next)) = before {
+        let (found, next) = inner(next)?;
+        return Some(((found, which), next));
+    }
+    let (found, next) = inner(start)?;
+    if p.english() {
+        return None;
+    }
+    let (which, next) = p.meaning(next, p.words.which)?;
+    Some(((found, which), next))
+}
+
+/// "this week", "the next month", "l'anno scorso", "the week after next".
+pub(crate) fn cycle(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let unit = |at: usize| duration::unit(p, at).filter(|((grain, times), _)| *times == 1 && *grain > Grain::Day);
+    let plain = with_which(p, at, unit).map(|(((grain, _), which), next)| ((grain, steps(which)), next));
+    let twice = p.phrase(at, "the").filter(|_| p.english()).and_then(unit).and_then(|((grain, _), next)| {
+        let after = p.phrase(next, "after next").map(|next| ((grain, 2), next));
+        let before = p.phrase(next, "before last").map(|next| ((grain, -2), next));
+        longest([after, before])
+    });
+    let ((grain, count), next) = longest([plain, twice])?;
+    let start = civil::add(civil::floor(p.now, grain)?, grain, count)?;
+    Some((Day::new(start, grain, Sort::Cycle), next))
+}
+
+/// "the next 3 days", "last two weeks", "gli ultimi due mesi": whole units beside this one; hours and less from now on.
+pub(crate) fn several(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let start = p.skip(p.skip(at, &["nei", "nelle", "negli", "in"]), p.words.articles);
+    let counted = |at: usize| {
+        let (count, next) = number::cardinal(p, at).filter(|(count, _)| (1..=999).contains(count))?;
+        let (unit, next) = duration::unit(p, next)?;
+        Some(((count, unit), next))
+    };
+    let before = p.meaning(at, p.words.which).or_else(|| p.meaning(start, p.words.which));
+    let (((count, unit), which), next) = match before {
+        Some((which, next)) => {
+            let (found, next) = counted(next)?;
+            ((found, which), next)
+        }
+        // "i tre giorni prossimi", "i prossimi tre giorni", "three days last" is no English.
+        None => with_which(p, at, counted)?,
+    };
+    let (grain, times) = unit;
+    let (first, last) = stretch(p, grain, count.checked_mul(times)?, which)?;
+    Some((Day::stretch(first, last, grain), next))
+}
+
+fn stretch(p: &Parser<'_>, grain: Grain, count: i64, which: Which) -> Option<(DateTime, DateTime)> {
+    if grain < Grain::Day {
+        let other = |count: i64| civil::add(p.now, grain, count);
+        return match which {
+            Which::Last => Some((other(-count)?, p.now)),
+            Which::Next | Which::Coming => Some((p.now, other(count)?)),
+            Which::This => None,
+        };
+    }
+    let this = civil::floor(p.now, grain)?;
+    let next = civil::add(this, grain, 1)?;
+    match which {
+        Which::Last => Some((civil::add(this, grain, -count)?, this)),
+        Which::Next | Which::Coming => Some((next, civil::add(next, grain, count)?)),
+        Which::This => None,
+    }
+}
+
+/// "this weekend", "lo scorso fine settimana": from Friday at 18 to Monday.
+pub(crate) fn weekend(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let inner = |at: usize| p.one_of(at, p.words.weekend).map(|next| ((), next));
+    let (which, next) = match with_which(p, at, inner) {
+        Some((((), which), next)) => (Some(which), next),
+        None => (None, inner(p.skip(at, p.words.articles))?.1),
+    };
+    let monday = civil::floor(p.after, Grain::Week)?;
+    let friday = civil::add(civil::add_days(monday, 4)?, Grain::Hour, 18)?;
+    let week = match which {
+        Some(Which::Last) => -7,
+        Some(Which::Next) if p.after >= friday => 7,
+        None | Some(_) => 0,
+    };
+    let (from, to) = (civil::add_days(friday, week)?, civil::add_days(monday, week + 7)?);
+    Some((Day::stretch(from, to, Grain::Hour), next))
+}
+
+/// "Q3", "Q1 2027", "the third quarter of 2027", "terzo trimestre".
+pub(crate) fn quarter(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let at = p.skip(at, p.words.articles);
+    let short = (p.is(at, "q") && p.glued(at + 1)).then(|| p.digits(at + 1)).flatten().map(|(n, _)| (n, at + 2));
+    let long = number::ordinal(p, at).and_then(|(number, next)| {
+        let (unit, next) = duration::unit(p, next)?;
+        (unit == (Grain::Quarter, 1)).then_some((number, next))
+    });
+    let (number, next) = short.or(long).filter(|(number, _)| (1..=4).contains(number))?;
+    let joint = p.skip(if p.is(next, ",") { next + 1 } else { next }, p.words.of);
+    let year = number::year(p, joint).or_else(|| {
+        let (year, next) = cycle(p, p.skip(next, p.words.of)).filter(|(day, _)| day.grain == Grain::Year)?;
+        Some((year.start.year(), next))
+    });
+    let assumed = if year.is_none() { vec!["this-year"] } else { Vec::new() };
+    let (year, next) = year.unwrap_or((p.now.year(), next));
+    let month = i8::try_from(number).ok()? * 3 - 2;
+    let start = civil::midnight(civil::day(year, month, 1)?);
+    Some((Day { assumed, ..Day::new(start, Grain::Quarter, Sort::Stretch) }, next))
+}
+
+/// A season of a year; winter ends in the next one.
+fn season_of(year: i16, season: u8) -> Option<(DateTime, DateTime)> {
+    let day = |year: i16, month: i8, day: i8| civil::day(year, month, day).map(civil::midnight);
+    match season {
+        0 => Some((day(year, 3, 20)?, day(year, 6, 21)?)),
+        1 => Some((day(year, 6, 21)?, day(year, 9, 23)?)),
+        2 => Some((day(year, 9, 23)?, day(year, 12, 21)?)),
+        _ => Some((day(year, 12, 21)?, day(year + 1, 3, 20)?)),
+    }
+}
+
+/// "this summer", "winter 2027", "l'estate scorsa".
+pub(crate) fn season(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let inner = |at: usize| p.meaning(at, p.words.seasons);
+    let ((season, which), next) = match with_which(p, at, inner) {
+        Some(((season, which), next)) => ((season, Some(which)), next),
+        None => {
+            let (season, next) = inner(p.skip(at, p.words.articles))?;
+            ((season, None), next)
+        }
+    };
+    if let Some((year, after)) = number::year(p, p.skip(next, p.words.of)) {
+        let (from, to) = season_of(year, season)?;
+        return Some((Day::stretch(from, to, Grain::Day), after));
+    }
+    let year = p.now.year();
+    let all = (-2..=2).filter_map(|more| season_of(year + more, season));
+    let (from, to) = match which {
+        Some(Which::Last) => all.clone().rfind(|(_, to)| *to <= p.now)?,
+        Some(Which::Next | Which::Coming) => all.clone().find(|(from, _)| *from > p.now)?,
+        // What is over may be meant as well as what comes.
+        Some(Which::This) => all.clone().find(|(from, to)| *to > p.now && from.year() == year)?,
+        None => all.clone().find(|(_, to)| *to > p.now)?,
+    };
+    let preposition = at.checked_sub(1).is_some_and(|last| p.any(last, &["in", "during"]));
+    Some((Day::stretch(from, to, Grain::Day).weakly(which.is_none() && !preposition), next))
+}
+
+/// "the 90s", "the 1980s", "gli anni 90", "gli anni novanta".
+pub(crate) fn decade(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let (number, next) = if p.english() {
+        let next = p.phrase(at, "the")?;
+        let next = if p.is(next, "'") { next + 1 } else { next };
+        let (number, _) = p.digits(next)?;
+        (p.is(next + 1, "s") && p.glued(next + 1)).then_some((number, next + 2))?
+    } else {
+        let next = p.one_of(at, &["gli anni", "anni", "negli anni", "degli anni"])?;
+        let next = if p.is(next, "'") { next + 1 } else { next };
+        number::cardinal(p, next)?
+    };
+    let year = match number {
+        20..=90 if number % 10 == 0 => 1_900 + number,
+        1_000..=2_090 if number % 10 == 0 => number,
+        _ => return None,
+    };
+    let start = civil::midnight(civil::day(i16::try_from(year).ok()?, 1, 1)?);
+    Some((Day::stretch(start, civil::add(start, Grain::Decade, 1)?, Grain::Decade), next))
+}
+
+/// Which part of a month or a week: its beginning, its middle, its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Third {
+    First,
+    Middle,
+    Last,
+}
+
+/// "mid March", "the end of next week", "fine mese", "inizio marzo", "by the end of the month".
+pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let table: &[(&str, Third)] = if p.english() {
+        &[
+            ("early", Third::First),
+            ("early in", Third::First),
+            ("the beginning of", Third::First),
+            ("beginning of", Third::First),
+            ("the start of", Third::First),
+            ("start of", Third::First),
+            ("mid", Third::Middle),
+            ("the middle of", Third::Middle),
+            ("middle of", Third::Middle),
+            ("late", Third::Last),
+            ("late in", Third::Last),
+            ("the end of", Third::Last),
+            ("end of", Third::Last),
+        ]
+    } else {
+        &[
+            ("inizio", Third::First),
+            ("l inizio di", Third::First),
+            ("inizio di", Third::First),
+            ("gli inizi di", Third::First),
+            ("l inizio del", Third::First),
+            ("l inizio della", Third::First),
+            ("meta", Third::Middle),
+            ("la meta di", Third::Middle),
+            ("la meta del", Third::Middle),
+            ("fine", Third::Last),
+            ("la fine di", Third::Last),
+            ("la fine del", Third::Last),
+            ("la fine della", Third::Last),
+            ("la fine dell", Third::Last),
+            ("fine del", Third::Last),
+            ("fine della", Third::Last),
+        ]
+    };
+    let found = table.iter().filter_map(|(phrase, third)| p.phrase(at, phrase).map(|next| (*third, next)));
+    let (third, next) = found.max_by_key(|(_, next)| *next)?;
+    let (whole, next) = longest([date::date(p, next), cycle(p, next), bare_unit(p, next)])?;
+    let (from, to) = match (whole.grain, third) {
+        (Grain::Month, Third::First) => (0, Some(10)),
+        (Grain::Month, Third::Middle) => (10, Some(20)),
+        (Grain::Month, Third::Last) => (20, None),
+        (Grain::Week, Third::First) => (0, Some(3)),
+        (Grain::Week, Third::Last) => (4, None),
+        _ => return None,
+    };
+    let end = match to {
+        Some(days) => civil::add_days(whole.start, days)?,
+        None => whole.until()?,
+    };
+    Some((Day { assumed: whole.assumed, ..Day::stretch(civil::add_days(whole.start, from)?, end, Grain::Day) }, next))
+}
+
+/// "the month", "the week", "mese": this one.
+fn bare_unit(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let ((grain, times), next) = duration::unit(p, p.skip(at, p.words.articles))?;
+    let sound = times == 1 && grain > Grain::Day;
+    sound.then(|| Some((Day::new(civil::floor(p.now, grain)?, grain, Sort::Cycle), next)))?
+}
+
+/// The end of a unit as a moment: "the end of the month", "the year", "fine anno", "fine giornata".
+pub(crate) fn end_of(p: &Parser<'_>, at: usize) -> Found<DateTime> {
+    let at = p.skip(at, p.words.articles);
+    let phrases: &[&str] = if p.english() {
+        &["end of the", "end of", "close of"]
+    } else {
+        &["fine", "fine del", "fine della", "fine dell", "fine di", "fine delle"]
+    };
+    let next = p.one_of(at, phrases)?;
+    let day: &[&str] = if p.english() { &["day", "today"] } else { &["giornata", "giorno"] };
+    if let Some(next) = p.one_of(next, day) {
+        return Some((civil::add_days(civil::midnight(p.now.date()), 1)?, next));
+    }
+    let (whole, next) = longest([date::date(p, next), cycle(p, next), bare_unit(p, next)])?;
+    (whole.end.is_none() && whole.grain > Grain::Day).then(|| Some((whole.until()?, next)))?
+}

@@ -1,0 +1,87 @@
+//! Days by their distance: from today, from now, or from another day.
+
+use crate::day::{self, Day, Sort};
+use crate::duration::{self, Duration};
+use crate::parser::{Found, Parser, longest};
+use crate::{Grain, civil};
+
+/// "tomorrow", "l'altro ieri".
+pub(crate) fn named(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let (distance, next) = p.meaning(at, p.words.days)?;
+    let today = civil::midnight(p.now.date());
+    Some((Day::new(civil::add_days(today, distance)?, Grain::Day, Sort::Relative), next))
+}
+
+/// The moment at a distance from now, as exact as the duration was: days have hours, weeks have days.
+pub(crate) fn from_now(p: &Parser<'_>, far: Duration, forward: bool) -> Option<Day> {
+    let grain = match far.grain {
+        Grain::Second | Grain::Minute => Grain::Second,
+        Grain::Hour => Grain::Minute,
+        Grain::Day => Grain::Hour,
+        Grain::Week | Grain::Month => Grain::Day,
+        Grain::Quarter | Grain::Year | Grain::Decade => Grain::Month,
+    };
+    let start = civil::floor(far.from(p.now, forward)?, grain)?;
+    Some(Day::new(start, grain, Sort::Relative))
+}
+
+/// "in 20 minutes", "3 days ago", "2 weeks from now"; "tra due ore", "due giorni fa".
+pub(crate) fn shifted(p: &Parser<'_>, at: usize) -> Found<Day> {
+    longest([ahead(p, at), behind(p, at), week_on(p, at)])
+}
+
+fn ahead(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let next = p.one_of(at, p.words.in_future)?;
+    let next = p.skip(next, p.words.about);
+    let (far, next) = duration::duration(p, next)?;
+    let next = p.skip(next, if p.english() { &["time", "s time", "from now"] } else { &[] });
+    let taking = !p.english() && p.is(at, "in") && far.article;
+    (!taking).then(|| Some((from_now(p, far, true)?, next)))?
+}
+
+fn behind(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let (far, next) = duration::duration(p, p.skip(at, p.words.about))?;
+    let (forward, next) = longest([
+        p.one_of(next, p.words.from_now).map(|next| (true, next)),
+        p.one_of(next, p.words.ago).map(|next| (false, next)),
+    ])?;
+    Some((from_now(p, far, forward)?, next))
+}
+
+/// "a week on Monday", "two weeks from Friday", "three days after Christmas"; "due giorni prima di Natale".
+fn week_on(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let (far, next) = duration::duration(p, at)?;
+    let (forward, next) = side(p, next)?;
+    let (base, next) =
+        day::simple(p, p.skip(next, p.words.articles)).filter(|(base, _)| base.is_one_day() && !base.weak)?;
+    if far.grain < Grain::Day {
+        return None;
+    }
+    let start = far.from(base.start, forward)?;
+    Some((Day { assumed: base.assumed, ..Day::new(start, Grain::Day, Sort::Relative) }, next))
+}
+
+/// Whether what follows counts from a day on or back to it.
+fn side(p: &Parser<'_>, at: usize) -> Found<bool> {
+    let (on, back): (&[&str], &[&str]) = if p.english() {
+        (&["from", "after", "on", "following", "past", "from next"], &["before", "prior to"])
+    } else {
+        (
+            &["dopo", "dopo il", "dopo la", "dopo l", "da", "dal", "dalla"],
+            &["prima di", "prima del", "prima della", "prima dell"],
+        )
+    };
+    longest([p.one_of(at, on).map(|next| (true, next)), p.one_of(at, back).map(|next| (false, next))])
+}
+
+/// "the day after Christmas", "il giorno prima di Pasqua".
+pub(crate) fn beside(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let names: &[&str] =
+        if p.english() { &["the day", "day"] } else { &["il giorno", "giorno", "l indomani di", "il di"] };
+    let (forward, next) = side(p, p.one_of(at, names)?)?;
+    let (base, next) =
+        day::simple(p, p.skip(next, p.words.articles)).filter(|(base, _)| base.is_one_day() && !base.weak)?;
+    let start = civil::add_days(base.start, if forward { 1 } else { -1 })?;
+    let from_weekday = matches!(base.sort, Sort::Weekday(..));
+    (!from_weekday).then(|| (Day { assumed: base.assumed, ..Day::new(start, Grain::Day, Sort::Relative) }, next))
+}
