@@ -71,7 +71,9 @@ fn counted(p: &Parser<'_>, at: usize) -> Found<Duration> {
     let article = p.any(at, p.words.one) && !p.is(at, "one");
     let (sixtieths, next) = if p.any(at, p.words.one) { (60, at + 1) } else { number::sixtieths(p, at)? };
     let next = if p.is(next, "-") && p.glued(next) { next + 1 } else { next };
-    let short = p.meaning(next, p.words.short_units).filter(|_| p.digits(at).is_some() && p.glued(next));
+    let short = p.meaning(next, p.words.short_units);
+    let small = p.digits(at).is_some_and(|(_, length)| length <= 3);
+    let short = short.filter(|_| small && (p.glued(next) || p.is(next, "h")));
     let (unit, next) = longest([unit(p, next), short])?;
     // "15 ora" is no length of time.
     if sixtieths > 60 && p.is(next - 1, "ora") {

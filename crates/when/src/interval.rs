@@ -2,13 +2,13 @@
 
 use jiff::civil::DateTime;
 
-use crate::date;
-use crate::day::Sort;
+use crate::dates::Sort;
+use crate::dates::date;
+use crate::dates::period;
 use crate::duration;
 use crate::moment::{self, Meaning, Slots};
 use crate::number;
 use crate::parser::{Found, Parser, longest};
-use crate::period;
 use crate::{Grain, civil};
 
 /// What an interval means: one meaning, or several where its moments have several.
@@ -23,6 +23,7 @@ pub(crate) fn interval(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         before(p, at),
         by(p, at),
         lasting(p, at),
+        beside(p, at),
     ])
 }
 
@@ -211,10 +212,20 @@ fn earlier(slots: &Slots, start: DateTime) -> Option<DateTime> {
 
 /// "after 5pm", "from Monday on", "a partire da lunedì".
 fn after(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    let far = p.phrase(at, "after").filter(|_| p.english()).and_then(|next| duration::duration(p, next));
+    if let Some((far, next)) = far.filter(|(_, next)| *next == p.tokens.len()) {
+        let start = Meaning { grain: far.grain, ..open_from(far.from(p.now, true)?) };
+        return Some((vec![start], next));
+    }
     let (found, next) = open(p, at, p.words.after, |_, meaning| Some(new(meaning.start, None, meaning)))?;
     let tail: &[&str] =
         if p.english() { &["on", "onwards", "onward", "and onwards"] } else { &["in poi", "in avanti"] };
     Some((found, p.skip(next, tail)))
+}
+
+/// From a moment on.
+fn open_from(start: DateTime) -> Meaning {
+    Meaning { start: Some(start), end: None, interval: true, grain: Grain::Second, assumed: Vec::new(), zone: None }
 }
 
 /// "before noon", "until Friday", "fino alle 18": the moment itself is no longer within.
@@ -230,6 +241,24 @@ fn by(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         let end = meaning.start?;
         (end > p.now).then(|| new(start, Some(end), meaning))
     })
+}
+
+/// "half an hour before 5pm", "due ore dopo mezzogiorno": a moment at a distance from a time of day.
+fn beside(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    let (far, next) = duration::duration(p, at)?;
+    let (on, back): (&[&str], &[&str]) = if p.english() {
+        (&["after", "from", "past"], &["before"])
+    } else {
+        (&["dopo", "dopo le", "dopo l"], &["prima di", "prima delle", "prima dell"])
+    };
+    let side = [p.one_of(next, on).map(|next| (true, next)), p.one_of(next, back).map(|next| (false, next))];
+    let (forward, next) = longest(side)?;
+    let hour = p.any(next - 1, &["le", "l", "delle", "dell"]);
+    let (slots, next) = if hour { moment::slots_from_hour(p, next) } else { moment::slots(p, next) }?;
+    let base = only(p, &slots).filter(|base| slots.clock.is_some() && !base.interval && far.grain < Grain::Day)?;
+    let start = far.from(base.start?, forward)?;
+    let grain = far.grain.min(base.grain);
+    Some((vec![Meaning { start: Some(start), grain, ..base }], next))
 }
 
 /// "tomorrow at 3pm for 2 hours", "for two hours from noon".

@@ -18,23 +18,16 @@
 
 mod civil;
 mod clock;
-mod date;
-mod day;
+mod dates;
 mod duration;
-mod holiday;
 mod interval;
 mod moment;
 mod number;
 mod parser;
-mod part;
-mod period;
 mod reading;
 mod recurrence;
-mod relative;
-mod rule;
 mod select;
 mod token;
-mod weekday;
 mod words;
 
 pub use reading::{Grain, Kind, Length, Reading};

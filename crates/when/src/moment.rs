@@ -3,11 +3,11 @@
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+use crate::clock::part::{self, Hour};
 use crate::clock::{self, Clock};
-use crate::day::{self, Day, Sort};
+use crate::dates::{self, Day, Sort};
 use crate::parser::{Found, Parser, longest};
-use crate::part::{self, Hour};
-use crate::words::{Part, ZONES};
+use crate::words::{Part, Sort as PartSort, ZONES};
 use crate::{Grain, civil};
 
 /// A moment or a stretch of time, before its zone is applied.
@@ -48,12 +48,12 @@ enum Piece {
 
 fn piece(p: &Parser<'_>, at: usize) -> Found<Piece> {
     longest([
-        day::day(p, at).map(|(day, next)| (Piece::Day(day), next)),
+        dates::day(p, at).map(|(day, next)| (Piece::Day(day), next)),
         day_part(p, at),
         clock::range(p, at).map(|((first, second), next)| (Piece::Range(first, second), next)),
         clock::clock(p, at).map(|(clock, next)| (Piece::Clock(clock), next)),
         this_time(p, at).map(|(clock, next)| (Piece::Clock(clock), next)),
-        part::introduced(p, at).map(|(part, next)| (Piece::Part(part, true), next)),
+        part::introduced(p, at).map(|(part, next)| (Piece::Part(part, !part::is_habit(p, at)), next)),
         p.meaning(at, p.words.parts).map(|(part, next)| (Piece::Part(part, false), next)),
         zone(p, at).map(|(zone, next)| (Piece::Zone(zone), next)),
     ])
@@ -121,7 +121,8 @@ fn offset(p: &Parser<'_>, at: usize) -> Found<TimeZone> {
         "-" => -1,
         _ => return None,
     };
-    let (number, length) = p.digits(at + 1).filter(|_| p.glued(at) && p.glued(at + 1))?;
+    let glued = p.glued(at) || p.digits(at + 1).is_some_and(|(_, length)| length == 4) || p.is(at + 2, ":");
+    let (number, length) = p.digits(at + 1).filter(|_| glued && p.glued(at + 1))?;
     let (hours, minutes, next) = match length {
         4 => (number / 100, number % 100, at + 2),
         1 | 2 if p.is(at + 2, ":") && p.glued(at + 2) => (number, p.digits(at + 3)?.0, at + 4),
@@ -136,10 +137,18 @@ impl Slots {
     /// Adds what was said next; `false` where its place is taken.
     fn add(&mut self, piece: Piece) -> bool {
         let timed = self.clock.is_some() || self.range.is_some();
+        if let (Piece::Day(year), Some(day)) = (&piece, &self.day) {
+            // "Tue Dec 1 10:00:00 2026" has its year at the end.
+            let dated = dates::in_year(day, year.start.year()).filter(|_| timed && year.grain == Grain::Year);
+            return dated.map(|dated| self.day = Some(dated)).is_some();
+        }
         let free = match &piece {
             Piece::Day(_) => self.day.is_none(),
             Piece::Clock(_) | Piece::Range(..) => !timed,
-            Piece::Part(..) => self.part.is_none(),
+            // "lunch tomorrow" is what one has; "tomorrow at lunch" is when.
+            Piece::Part(part, introduced) => {
+                self.part.is_none() && (*introduced || part.sort != PartSort::Midday || self.day.is_some())
+            }
             Piece::DayPart(..) => self.day.is_none() && self.part.is_none(),
             Piece::Zone(_) => self.zone.is_none() && timed,
         };
@@ -299,7 +308,7 @@ fn part_of_day(slots: &Slots, day: &Day) -> Option<Meaning> {
 /// Where a part of a day begins and ends; the small hours are those of the day after.
 fn bounds(day: DateTime, part: Part) -> Option<(DateTime, DateTime)> {
     let midnight = civil::midnight(day.date());
-    let shift = i64::from(part.sort == crate::words::Sort::SmallHours);
+    let shift = i64::from(part.sort == PartSort::SmallHours);
     let midnight = civil::add_days(midnight, shift)?;
     Some((civil::add(midnight, Grain::Hour, part.from.into())?, civil::add(midnight, Grain::Hour, part.to.into())?))
 }

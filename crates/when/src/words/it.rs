@@ -478,6 +478,6 @@ pub(super) static WORDS: Words = Words {
     ],
     vague: &[
         "prima", "dopo", "presto", "tardi", "tranne", "eccetto", "meno", "o", "oppure", "salvo", "tarda", "tardo",
-        "meta", "inizio", "fine", "fino", "escluso", "non", "fa", "scorso", "scorsa", "prossimo", "prossima",
+        "meta", "inizio", "fine", "fino", "escluso", "non", "scorso", "scorsa", "prossimo", "prossima",
     ],
 };

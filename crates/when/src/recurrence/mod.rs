@@ -1,18 +1,20 @@
 //! What is said of something that happens again: "every Monday at 7:30", "il 5 di ogni mese", "daily until Friday".
 
+pub(crate) mod rule;
+
 use jiff::civil::DateTime;
 
+use self::rule::{At, Rule};
+use crate::clock::part::{self, Hour};
 use crate::clock::{self, Clock};
-use crate::date;
-use crate::day::Sort;
+use crate::dates::Sort;
+use crate::dates::date;
+use crate::dates::holiday;
+use crate::dates::weekday;
 use crate::duration;
-use crate::holiday;
 use crate::moment::{self, Slots};
 use crate::number;
 use crate::parser::{Found, Parser, longest};
-use crate::part::{self, Hour};
-use crate::rule::{At, Rule};
-use crate::weekday;
 use crate::words::{Feast, Part, Sort as PartSort};
 use crate::{Grain, civil};
 
@@ -106,7 +108,8 @@ fn usual_hour(part: Part) -> i8 {
 /// A recurrence: its head, and what is added before and behind.
 pub(crate) fn recurrence(p: &Parser<'_>, at: usize) -> Found<Said> {
     let (clocks, start) = clocks(p, at).unwrap_or((Vec::new(), at));
-    let (mut said, mut next) = head(p, start)?;
+    // "alle 8 di sabato" is one Saturday.
+    let (mut said, mut next) = head(p, start).filter(|_| start == at || !p.is(start, "di"))?;
     said.clocks = clocks;
     for _ in 0..6 {
         let after_comma = if p.is(next, ",") { next + 1 } else { next };

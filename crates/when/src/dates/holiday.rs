@@ -2,7 +2,8 @@
 
 use jiff::civil::Date;
 
-use crate::day::{Day, Sort};
+use crate::dates::period;
+use crate::dates::{Day, Sort};
 use crate::number;
 use crate::parser::{Found, Parser};
 use crate::words::{Feast, HOLIDAYS_EN, HOLIDAYS_IT, Table, Which};
@@ -80,6 +81,10 @@ pub(crate) fn feast(p: &Parser<'_>, at: usize) -> Found<Day> {
     let joint = p.skip(if p.is(next, ",") { next + 1 } else { next }, p.words.of);
     if let Some((year, after)) = number::year(p, joint) {
         return Some((Day::new(civil::midnight(in_year(feast, year)?), Grain::Day, Sort::Feast), after));
+    }
+    let of_year = period::cycle(p, joint).filter(|(day, _)| day.grain == Grain::Year);
+    if let Some((year, after)) = of_year {
+        return Some((Day::new(civil::midnight(in_year(feast, year.start.year())?), Grain::Day, Sort::Feast), after));
     }
     let behind = p.meaning(next, p.words.which).filter(|_| !p.english() && before.is_none());
     let (which, next) = match (before, behind) {

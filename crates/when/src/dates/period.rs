@@ -2,12 +2,12 @@
 
 use jiff::civil::DateTime;
 
-use crate::date;
-use crate::day::{Day, Sort};
+use crate::dates::date;
+use crate::dates::{Day, Sort};
 use crate::duration;
 use crate::number;
 use crate::parser::{Found, Parser, longest};
-use crate::words::Which;
+use crate::words::{Table, Which};
 use crate::{Grain, civil};
 
 fn steps(which: Which) -> i64 {
@@ -165,13 +165,27 @@ pub(crate) fn season(p: &Parser<'_>, at: usize) -> Found<Day> {
     Some((Day::stretch(from, to, Grain::Day).weakly(which.is_none() && !preposition), next))
 }
 
+const DECADES: Table<i64> = &[
+    ("twenties", 20),
+    ("thirties", 30),
+    ("forties", 40),
+    ("fifties", 50),
+    ("sixties", 60),
+    ("seventies", 70),
+    ("eighties", 80),
+    ("nineties", 90),
+];
+
 /// "the 90s", "the 1980s", "gli anni 90", "gli anni novanta".
 pub(crate) fn decade(p: &Parser<'_>, at: usize) -> Found<Day> {
     let (number, next) = if p.english() {
-        let next = p.phrase(at, "the")?;
+        let article = p.phrase(at, "the");
+        let next = article.unwrap_or(at);
         let next = if p.is(next, "'") { next + 1 } else { next };
-        let (number, _) = p.digits(next)?;
-        (p.is(next + 1, "s") && p.glued(next + 1)).then_some((number, next + 2))?
+        let spelled = article.and_then(|next| p.meaning(next, DECADES));
+        let digits = p.digits(next).filter(|(_, length)| article.is_some() || *length == 4);
+        let digits = digits.filter(|_| p.is(next + 1, "s") && p.glued(next + 1)).map(|(number, _)| (number, next + 2));
+        spelled.or(digits)?
     } else {
         let next = p.one_of(at, &["gli anni", "anni", "negli anni", "degli anni"])?;
         let next = if p.is(next, "'") { next + 1 } else { next };
@@ -183,7 +197,28 @@ pub(crate) fn decade(p: &Parser<'_>, at: usize) -> Found<Day> {
         _ => return None,
     };
     let start = civil::midnight(civil::day(i16::try_from(year).ok()?, 1, 1)?);
-    Some((Day::stretch(start, civil::add(start, Grain::Decade, 1)?, Grain::Decade), next))
+    let introduced = at > 0 && p.any(at - 1, &["in", "during", "since", "from"]) || p.any(at, &["negli"]);
+    let found = Day::stretch(start, civil::add(start, Grain::Decade, 1)?, Grain::Decade);
+    Some((found.weakly(!introduced), next))
+}
+
+/// "the second week of January", "last week of December": the nth that lies wholly within the month.
+pub(crate) fn week_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let at = p.skip(at, p.words.articles);
+    let last = p.one_of(at, p.words.last).map(|next| (-1, next));
+    let (nth, next) = longest([last, number::ordinal(p, at)]).filter(|(nth, _)| *nth <= 5)?;
+    let next = p.one_of(next, if p.english() { &["week"] } else { &["settimana"] })?;
+    let next = p.skip(p.one_of(next, p.words.of)?, p.words.articles);
+    let (month, next) = longest([date::date(p, next), cycle(p, next)]).filter(|(day, _)| day.grain == Grain::Month)?;
+    let after = month.until()?;
+    let start = if nth < 0 {
+        civil::add_days(civil::floor(after, Grain::Week)?, -7)?
+    } else {
+        let monday = civil::next_weekday(month.start.date(), 1, true)?;
+        civil::add_days(civil::midnight(monday), (nth - 1) * 7)?
+    };
+    let within = start >= month.start && start < after && nth != 0;
+    within.then(|| (Day { assumed: month.assumed, ..Day::new(start, Grain::Week, Sort::Stretch) }, next))
 }
 
 /// Which part of a month or a week: its beginning, its middle, its end.
@@ -215,6 +250,7 @@ pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
     } else {
         &[
             ("inizio", Third::First),
+            ("inizi di", Third::First),
             ("l inizio di", Third::First),
             ("inizio di", Third::First),
             ("gli inizi di", Third::First),
@@ -224,6 +260,7 @@ pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
             ("la meta di", Third::Middle),
             ("la meta del", Third::Middle),
             ("fine", Third::Last),
+            ("fine di", Third::Last),
             ("la fine di", Third::Last),
             ("la fine del", Third::Last),
             ("la fine della", Third::Last),
@@ -234,6 +271,7 @@ pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
     };
     let found = table.iter().filter_map(|(phrase, third)| p.phrase(at, phrase).map(|next| (*third, next)));
     let (third, next) = found.max_by_key(|(_, next)| *next)?;
+    let next = if p.is(next, "-") && p.glued(next) { next + 1 } else { next };
     let (whole, next) = longest([date::date(p, next), cycle(p, next), bare_unit(p, next)])?;
     let (from, to) = match (whole.grain, third) {
         (Grain::Month, Third::First) => (0, Some(10)),
@@ -259,6 +297,11 @@ fn bare_unit(p: &Parser<'_>, at: usize) -> Found<Day> {
 
 /// The end of a unit as a moment: "the end of the month", "the year", "fine anno", "fine giornata".
 pub(crate) fn end_of(p: &Parser<'_>, at: usize) -> Found<DateTime> {
+    const SHORT: Table<Grain> =
+        &[("eod", Grain::Day), ("cob", Grain::Day), ("eow", Grain::Week), ("eom", Grain::Month), ("eoy", Grain::Year)];
+    if let Some((grain, next)) = p.meaning(at, SHORT) {
+        return Some((civil::add(civil::floor(p.now, grain)?, grain, 1)?, next));
+    }
     let at = p.skip(at, p.words.articles);
     let phrases: &[&str] = if p.english() {
         &["end of the", "end of", "close of"]

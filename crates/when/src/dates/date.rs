@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use crate::day::{Day, Sort};
+use crate::dates::{Day, Sort};
 use crate::number;
 use crate::parser::{Found, Parser, longest};
 use crate::token::Kind;
@@ -53,6 +53,12 @@ pub(crate) fn goes_on(p: &Parser<'_>, at: usize) -> bool {
 
 /// "2027-03-03", "2027/3/3", "2027-03".
 fn iso(p: &Parser<'_>, at: usize) -> Found<Day> {
+    if let Some(date) = p.token(at).filter(|token| token.kind == Kind::Number && token.text.len() == 8) {
+        let part = |from: usize, to: usize| date.text.get(from..to)?.parse::<i16>().ok();
+        let (month, day) = (i8::try_from(part(4, 6)?).ok()?, i8::try_from(part(6, 8)?).ok()?);
+        let date = civil::day(part(0, 4)?, month, day).filter(|date| (1_900..2_100).contains(&date.year()))?;
+        return Some((whole(date).weakly(true), at + 1));
+    }
     let (year, length) = p.digits(at)?;
     let separator = p.text(at + 1);
     if length != 4 || !matches!(separator, "-" | "/" | ".") || !p.glued(at + 1) || !p.glued(at + 2) {
@@ -114,9 +120,10 @@ fn in_order(p: &Parser<'_>, separator: &str, first: i64, second: i64, year: Opti
         (Some(day), Some(_)) if first != second && separator != "." => {
             Some(day.assuming(if day_first { "day-first" } else { "month-first" }))
         }
+        // With dots the day is first on the Continent and the month in America.
+        (Some(_), Some(_)) if first != second && !p.day_first => None,
         (Some(day), _) => Some(day),
-        (None, Some(day)) if separator != "." => Some(day),
-        (None, _) => None,
+        (None, other) => other,
     }
 }
 
@@ -217,7 +224,8 @@ fn month_of(p: &Parser<'_>, month: i8, which: Option<Which>) -> Option<Day> {
 
 /// "in 2027", "nel 2027", "the year 2027": a year needs something that says so.
 fn year(p: &Parser<'_>, at: usize) -> Found<Day> {
-    let named = p.one_of(at, &["the year", "year", "l anno", "anno"]);
+    let new = at > 0 && p.is(at - 1, "new");
+    let named = p.one_of(at, &["the year", "year", "l anno", "anno"]).filter(|_| !new);
     let (year, next) = number::year(p, named.unwrap_or(at))?;
     let prepositions: &[&str] = if p.english() {
         &["in", "since", "during", "of", "until", "by", "from", "to"]

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use jiff::civil::{Date, DateTime};
 
+use crate::clock::part::Hour;
+use crate::dates::weekday;
 use crate::parser::Parser;
-use crate::part::Hour;
-use crate::weekday;
 use crate::{Grain, civil};
 
 /// A time of day at which it happens.

@@ -2,11 +2,11 @@
 
 use jiff::civil::Date;
 
-use crate::date;
-use crate::day::{Day, Sort};
+use crate::dates::date;
+use crate::dates::period;
+use crate::dates::{Day, Sort};
 use crate::number;
 use crate::parser::{Found, Parser, longest};
-use crate::period;
 use crate::words::Which;
 use crate::{Grain, civil};
 
@@ -53,6 +53,18 @@ pub(crate) fn weekday(p: &Parser<'_>, at: usize) -> Found<Day> {
 fn is_person(p: &Parser<'_>, at: usize) -> bool {
     let before = at.checked_sub(1).is_some_and(|last| p.any(last, &["a", "con", "da", "di", "per"]));
     p.is(at, "domenica") && before && p.token(at).is_some_and(|token| token.capital)
+}
+
+/// "two Fridays from now", "3 Mondays ago": counted over weekdays.
+pub(crate) fn counted(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let (count, next) = number::cardinal(p, at).filter(|(count, _)| (1..=99).contains(count))?;
+    let (wanted, next) = name(p, next)?;
+    let ahead = p.one_of(next, p.words.from_now).map(|next| (true, next));
+    let (ahead, next) = longest([ahead, p.one_of(next, p.words.ago).map(|next| (false, next))])?;
+    let near = of_which(p, wanted, Some(if ahead { Which::Coming } else { Which::Last }))?;
+    let weeks = if ahead { count - 1 } else { 1 - count };
+    let start = civil::add_days(civil::midnight(near), weeks * 7)?;
+    Some((Day::new(start, Grain::Day, Sort::Relative), next))
 }
 
 /// Weeks that are added behind a weekday: "week", "after next".

@@ -1,9 +1,15 @@
 //! A day or a longer stretch of the calendar, found by any of the rules for it, and what two of them say together.
 
+pub(crate) mod date;
+pub(crate) mod holiday;
+pub(crate) mod period;
+mod relative;
+pub(crate) mod weekday;
+
 use jiff::civil::DateTime;
 
 use crate::parser::{Found, Parser, longest};
-use crate::{Grain, civil, date, holiday, period, relative, weekday};
+use crate::{Grain, civil};
 
 /// How a day was said: what may still be added to it depends on that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +79,7 @@ pub(crate) fn simple(p: &Parser<'_>, at: usize) -> Found<Day> {
         relative::named(p, at),
         date::date(p, at),
         weekday::weekday(p, at),
+        weekday::counted(p, at),
         weekday::nth_of_month(p, at),
         period::cycle(p, at),
         holiday::feast(p, at),
@@ -82,6 +89,7 @@ pub(crate) fn simple(p: &Parser<'_>, at: usize) -> Found<Day> {
         period::decade(p, at),
         period::part_of_month(p, at),
         period::several(p, at),
+        period::week_of_month(p, at),
     ])
 }
 
@@ -156,7 +164,7 @@ fn together(p: &Parser<'_>, first: &Day, second: &Day) -> Option<Day> {
 }
 
 /// The same day of another year.
-fn in_year(day: &Day, year: i16) -> Option<Day> {
+pub(crate) fn in_year(day: &Day, year: i16) -> Option<Day> {
     let start = civil::day(year, day.start.month(), day.start.day())?;
     (day.sort == Sort::Date(false) && day.grain == Grain::Day)
         .then(|| Day::new(civil::midnight(start), Grain::Day, Sort::Date(true)))

@@ -1,9 +1,10 @@
 //! Times of day: "5pm", "half past three", "le otto meno un quarto", "17:00", and two of them as a range.
 
-use crate::date::goes_on;
+pub(crate) mod part;
+
+use crate::dates::date::goes_on;
 use crate::number;
 use crate::parser::{Found, Parser, longest};
-use crate::part;
 use crate::token::Kind;
 use crate::words::{Part, ZONES};
 use crate::{Grain, duration};
@@ -83,7 +84,8 @@ pub(crate) fn clock(p: &Parser<'_>, at: usize) -> Found<Clock> {
     let read = |(next, marked): (usize, bool)| {
         let (clock, next) = core(p, next, marked)?;
         let next = p.skip(next, p.words.exactly);
-        let parted = part::qualifying(p, next).is_some();
+        let day = p.meaning(next, p.words.days).and_then(|(_, next)| p.meaning(next, p.words.parts));
+        let parted = part::qualifying(p, next).is_some() || day.is_some();
         let marked = marked || (at == 0 && next == p.tokens.len() && p.any(at, &["le", "l"]));
         (clock.clear || marked || parted).then_some((clock, next))
     };
@@ -159,8 +161,9 @@ fn relative(p: &Parser<'_>, at: usize) -> Found<Clock> {
     let next = p.skip(next, unit);
     let (past, to): (&[&str], &[&str]) =
         if p.english() { (&["past", "after"], &["to", "till", "before"]) } else { (&[], &["alle", "all", "alla"]) };
+    let of = p.phrase(next, "of").filter(|_| quarter.is_some() && minutes == 15).map(|next| (false, next));
     let direct = (minutes == 30 && p.is(at, "half")).then_some((true, next));
-    let side = longest([p.one_of(next, past).map(|n| (true, n)), p.one_of(next, to).map(|n| (false, n)), direct]);
+    let side = longest([p.one_of(next, past).map(|n| (true, n)), p.one_of(next, to).map(|n| (false, n)), direct, of]);
     let (after, next) = side?;
     let (whole, next) = longest([hour(p, next), named(p, next)]).filter(|(clock, _)| clock.minute == 0)?;
     let behind = p.any(next, &[":", "."]) && p.glued(next);
@@ -240,7 +243,8 @@ fn with_minutes(p: &Parser<'_>, at: usize, marked: bool) -> Found<Clock> {
             p.one_of(next, &["oh", "o", "zero"]).and_then(|next| number::spelled(p, next)).filter(|(n, _)| *n < 10);
         let tens = number::spelled(p, next).filter(|(minutes, _)| (10..=59).contains(minutes));
         let (minute, next) = longest([zero, tens])?;
-        let sound = p.digits(at).is_none() && (marked || p.any(next, &["am", "pm"]));
+        let told = marked || p.any(next, &["am", "pm"]) || part::introduced(p, next).is_some();
+        let sound = p.digits(at).is_none() && told;
         return sound.then(|| Some((of(minute)?, next)))?;
     }
     if let Some((minute, next)) = italian_minutes(p, next) {
@@ -272,7 +276,7 @@ fn together(p: &Parser<'_>, at: usize, marked: bool) -> Found<Clock> {
 /// Words behind a number that make it a count of something.
 const COUNTED: &[&str] = &[
     "%", "€", "$", "£", "euro", "euros", "dollars", "degrees", "gradi", "km", "kg", "people", "persone", "percent",
-    "per", "cento", "times", "volte", "x", "g", "ml", "cm", "mm", "°", "o", "watt", "metri", "metres", "meters",
+    "percento", "cento", "times", "volte", "x", "g", "ml", "cm", "mm", "°", "o", "watt", "metri", "metres", "meters",
     "miles", "street", "pages", "pagine",
 ];
 
@@ -300,6 +304,9 @@ pub(crate) fn range(p: &Parser<'_>, at: usize) -> Found<(Clock, Clock)> {
         let dash = p.is(joint - 1, "-");
         let clear = introduced || first.clear || (second.clear && dash);
         // "at 9 to 10 people": a bare number at the end needs more than a bare number at the beginning.
+        let year =
+            |at: usize| p.digits(at).is_some_and(|(number, length)| length == 4 && (1_900..2_100).contains(&number));
+        let clear = clear && !(year(start) && year(joint));
         let sound = clear && !(p.any(joint - 1, &["to", "a"]) && !introduced && !first.clear);
         sound.then(|| Some((agreed(first, second)?, next)))?
     }))
@@ -335,7 +342,7 @@ fn agreed(first: Clock, second: Clock) -> Option<(Clock, Clock)> {
             let by_half = second.clear && !second.written && second.hour > 12 && late;
             Some((if by_half { afternoon } else { morning }, second))
         }
-        (true, true) if written => Some((first.certain(), second.certain())),
+        (true, true) if written => agreed(first.certain(), second),
         (false, true) => {
             let early = Clock { either: false, ..second };
             let late = second.in_half(true)?;

@@ -1,6 +1,6 @@
 //! Days by their distance: from today, from now, or from another day.
 
-use crate::day::{self, Day, Sort};
+use crate::dates::{self, Day, Sort};
 use crate::duration::{self, Duration};
 use crate::parser::{Found, Parser, longest};
 use crate::{Grain, civil};
@@ -53,7 +53,7 @@ fn week_on(p: &Parser<'_>, at: usize) -> Found<Day> {
     let (far, next) = duration::duration(p, at)?;
     let (forward, next) = side(p, next)?;
     let (base, next) =
-        day::simple(p, p.skip(next, p.words.articles)).filter(|(base, _)| base.is_one_day() && !base.weak)?;
+        dates::simple(p, p.skip(next, p.words.articles)).filter(|(base, _)| base.is_one_day() && !base.weak)?;
     if far.grain < Grain::Day {
         return None;
     }
@@ -80,7 +80,7 @@ pub(crate) fn beside(p: &Parser<'_>, at: usize) -> Found<Day> {
         if p.english() { &["the day", "day"] } else { &["il giorno", "giorno", "l indomani di", "il di"] };
     let (forward, next) = side(p, p.one_of(at, names)?)?;
     let (base, next) =
-        day::simple(p, p.skip(next, p.words.articles)).filter(|(base, _)| base.is_one_day() && !base.weak)?;
+        dates::simple(p, p.skip(next, p.words.articles)).filter(|(base, _)| base.is_one_day() && !base.weak)?;
     let start = civil::add_days(base.start, if forward { 1 } else { -1 })?;
     let from_weekday = matches!(base.sort, Sort::Weekday(..));
     (!from_weekday).then(|| (Day { assumed: base.assumed, ..Day::new(start, Grain::Day, Sort::Relative) }, next))

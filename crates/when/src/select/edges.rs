@@ -1,0 +1,143 @@
+//! Whether an expression is all that its sentence says about time: what is left over, and what stands right beside it.
+
+use std::ops::Range;
+
+use super::{Expression, Located};
+use crate::Grain;
+use crate::dates::Sort;
+use crate::parser::Parser;
+use crate::token::Kind;
+
+/// Whether nothing about time is left over.
+pub(super) fn is_whole(p: &Parser<'_>, found: &Located) -> bool {
+    let read = |at: usize| found.tokens.iter().any(|range| range.contains(&at));
+    let mut rest = (0..p.tokens.len()).filter(|at| !read(*at));
+    let alone = rest.clone().all(|at| is_mark(p, at) || p.any(at, p.words.articles));
+    if found.weak && !alone {
+        return false;
+    }
+    let telling = rest.any(|at| p.any(at, p.words.telling) && !p.is(at, "am") || is_hour(p, at));
+    !telling && found.tokens.iter().all(|range| Edges::new(p, range, &found.expression).are_clear(alone))
+}
+
+fn is_mark(p: &Parser<'_>, at: usize) -> bool {
+    p.token(at).is_some_and(|token| token.kind == Kind::Mark)
+}
+
+fn is_number(p: &Parser<'_>, at: usize) -> bool {
+    p.token(at).is_some_and(|token| token.kind == Kind::Number)
+}
+
+/// Whether "at" and an hour stand there.
+fn is_hour(p: &Parser<'_>, at: usize) -> bool {
+    let next = p.one_of(at, p.words.at);
+    next.is_some_and(|next| p.digits(next).is_some_and(|(number, _)| number <= 24))
+}
+
+/// What stands right before and behind an expression.
+struct Edges<'a> {
+    p: &'a Parser<'a>,
+    expression: &'a Expression,
+    start: usize,
+    /// The token before, where there is one.
+    before: Option<usize>,
+    /// The token behind.
+    after: usize,
+}
+
+impl<'a> Edges<'a> {
+    fn new(p: &'a Parser<'a>, range: &Range<usize>, expression: &'a Expression) -> Self {
+        Self { p, expression, start: range.start, before: range.start.checked_sub(1), after: range.end }
+    }
+
+    /// Whether they leave the expression what it is.
+    fn are_clear(&self, alone: bool) -> bool {
+        !(self.is_part_of_number()
+            || self.is_part_of_word()
+            || self.is_of_another()
+            || self.is_place()
+            || self.is_other_duration()
+            || (self.is_vague() && !alone))
+    }
+
+    fn before(&self, test: impl Fn(&Parser<'_>, usize) -> bool) -> bool {
+        self.before.is_some_and(|at| test(self.p, at))
+    }
+
+    /// Whether a number goes on at either side, in digits or in words: "twenty-five", "5-10 minutes", "+02".
+    fn is_part_of_number(&self) -> bool {
+        let p = self.p;
+        let numeral =
+            |p: &Parser<'_>, at: usize| p.meaning(at, p.words.numbers).or(p.meaning(at, p.words.tens)).is_some();
+        let begins = numeral(p, self.start) || p.meaning(self.start, p.words.ordinals).is_some();
+        let hyphen = p.glued(self.start) && self.before(|p, at| p.is(at, "-"));
+        let joined = p.one_of(self.after, p.words.and).is_some_and(|next| p.digits(next).is_some());
+        let digits = is_number(p, self.after) || self.before(is_number);
+        digits || hyphen || joined || (begins && self.before(numeral)) || p.is(self.after, "+")
+    }
+
+    /// Whether letters or marks go on at either side without a blank: "today's" aside.
+    fn is_part_of_word(&self) -> bool {
+        let p = self.p;
+        let behind = p.glued(self.after) && !is_mark(p, self.after) && !p.is(self.after, "s");
+        let closing = p.any(self.after, &[")", "\"", ",", ".", "!", "?"]);
+        let marked = is_mark(p, self.after) && p.glued(self.after) && p.glued(self.after + 1) && !closing;
+        let opening = |p: &Parser<'_>, at: usize| p.any(at, &["(", "\"", ",", "-", ":", "'", "."]);
+        behind || marked || self.before(|p, at| is_mark(p, at) && p.glued(self.start) && !opening(p, at))
+    }
+
+    /// Whether what stands there chooses among several or takes a part: "the second ...", "the week of ...", "... del mese".
+    fn is_of_another(&self) -> bool {
+        let p = self.p;
+        let of = p.any(self.start, &["of", "di", "del", "della", "dell"]);
+        let behind = p.one_of(self.after, p.words.of).map(|next| p.skip(next, p.words.articles));
+        let month = |p: &Parser<'_>, at: usize| p.meaning(at, p.words.months).is_some();
+        let of_month = self.is_day_of_month() && (month(p, self.after) || self.before(month));
+        of_month
+            || self.before(is_ordinal)
+            || (of && self.before(is_unit))
+            || behind.is_some_and(|next| is_unit(p, next))
+    }
+
+    /// Whether it is a day of a month that was not said.
+    fn is_day_of_month(&self) -> bool {
+        match self.expression {
+            Expression::Slots(slots) => slots.day.as_ref().is_some_and(|day| matches!(day.sort, Sort::DayOfMonth(_))),
+            Expression::Interval(_) | Expression::Recurrence(_) | Expression::Duration(_) => false,
+        }
+    }
+
+    /// Whether it is the name of a street or a square: "piazza 25 Aprile".
+    fn is_place(&self) -> bool {
+        let street = |p: &Parser<'_>, at: usize| p.any(at, &["via", "piazza", "piazzale", "viale", "corso", "largo"]);
+        is_number(self.p, self.start) && self.before(street)
+    }
+
+    /// Whether a duration is an age, a distance or a delay.
+    fn is_other_duration(&self) -> bool {
+        let Expression::Duration(duration) = self.expression else { return false };
+        let p = self.p;
+        let behind = p.any(self.after, &["old", "later", "late", "after", "before", "dopo", "prima"]);
+        let timer = self.before(|p, at| at > 0 && p.is(at, "da") && p.any(at - 1, &["timer", "pausa", "riunione"]));
+        let since = self.before(|p, at| p.any(at, &["da", "since", "every", "ogni"])) && !timer;
+        let aged = duration.grain >= Grain::Year && self.before(|p, at| p.any(at, &["ha", "ho", "hai", "compie"]));
+        behind || since || aged
+    }
+
+    /// Whether a word beside it changes it in a way that is not understood.
+    fn is_vague(&self) -> bool {
+        self.p.any(self.after, self.p.words.vague) || self.before(|p, at| p.any(at, p.words.vague))
+    }
+}
+
+fn is_unit(p: &Parser<'_>, at: usize) -> bool {
+    p.meaning(at, p.words.units).is_some()
+}
+
+/// Whether an ordinal or "last" stands there.
+fn is_ordinal(p: &Parser<'_>, at: usize) -> bool {
+    let ordinal = |at: usize| p.meaning(at, p.words.ordinals).is_some() || p.any(at, &["st", "nd", "rd", "th"]);
+    // "second to last Monday"
+    let from_last = at > 0 && p.is(at, "to") && ordinal(at - 1);
+    from_last || p.any(at, p.words.last) || ordinal(at)
+}
