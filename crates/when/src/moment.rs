@@ -225,7 +225,8 @@ fn slots_with(p: &Parser<'_>, mut slots: Slots, mut end: usize) -> Found<Slots> 
         let next = if (count > 0 || slots.clock.is_some()) && p.any(end, &[",", "t"]) { end + 1 } else { end };
         let plain = piece(p, next);
         let joined = p.one_of(next, p.words.on).and_then(|joint| piece(p, joint));
-        let Some((piece, after)) = longest([plain, joined]) else { break };
+        let owned = (count > 0 && p.is(next, "s")).then(|| piece(p, next + 1)).flatten();
+        let Some((piece, after)) = longest([plain, joined, owned]) else { break };
         if !slots.add(piece) {
             break;
         }

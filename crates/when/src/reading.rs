@@ -129,7 +129,7 @@ pub struct Reading {
     /// The first moment; of a recurrence the first time after now. Prints as RFC 3339 with the offset of its zone.
     #[serde(serialize_with = "rfc_3339")]
     pub start: Option<Zoned>,
-    /// The first moment that no longer belongs to an interval.
+    /// The first moment that no longer belongs to an interval; of a recurrence "from 9 to 10", the end of its first time.
     #[serde(serialize_with = "rfc_3339")]
     pub end: Option<Zoned>,
     /// How long a duration is.

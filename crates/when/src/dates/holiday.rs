@@ -41,6 +41,8 @@ const ALONE: &[&str] = &[
     "christmas eve",
     "xmas eve",
     "new year s eve",
+    "new year s",
+    "new years",
     "new years eve",
     "nye",
     "epiphany",

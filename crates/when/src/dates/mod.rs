@@ -95,7 +95,7 @@ pub(crate) fn simple(p: &Parser<'_>, at: usize) -> Found<Day> {
 
 /// A day by one rule.
 pub(crate) fn one(p: &Parser<'_>, at: usize) -> Found<Day> {
-    longest([simple(p, at), relative::shifted(p, at), relative::beside(p, at)])
+    longest([simple(p, at), relative::shifted(p, at), relative::beside(p, at), relative::weekday_beside(p, at)])
 }
 
 /// A day by all that is said of it: "Friday, December 4", "Monday of next week".
@@ -114,9 +114,10 @@ fn following(p: &Parser<'_>, at: usize) -> Found<Day> {
     let joint = if p.is(at, ",") { at + 1 } else { at };
     let plain = longest([one(p, joint), bare_date(p, at)]);
     let joined = p.one_of(joint, p.words.on).and_then(|next| one(p, next));
+    let owned = (p.is(joint, "s") && p.english()).then(|| one(p, joint + 1)).flatten();
     let joined_twice =
         p.one_of(joint, p.words.of).and_then(|next| p.one_of(next, p.words.articles)).and_then(|next| one(p, next));
-    longest([plain, joined, joined_twice])
+    longest([plain, joined, owned, joined_twice])
 }
 
 /// The number of a day behind a weekday in Italian: "lunedì 30".

@@ -1,5 +1,6 @@
 //! Days by their distance: from today, from now, or from another day.
 
+use crate::dates::weekday;
 use crate::dates::{self, Day, Sort};
 use crate::duration::{self, Duration};
 use crate::parser::{Found, Parser, longest};
@@ -8,6 +9,8 @@ use crate::{Grain, civil};
 /// "tomorrow", "l'altro ieri".
 pub(crate) fn named(p: &Parser<'_>, at: usize) -> Found<Day> {
     let (distance, next) = p.meaning(at, p.words.days)?;
+    let week = p.phrase(next, "week").filter(|_| p.english() && distance >= 0);
+    let (distance, next) = week.map_or((distance, next), |next| (distance + 7, next));
     let today = civil::midnight(p.now.date());
     Some((Day::new(civil::add_days(today, distance)?, Grain::Day, Sort::Relative), next))
 }
@@ -51,7 +54,8 @@ fn behind(p: &Parser<'_>, at: usize) -> Found<Day> {
 /// "a week on Monday", "two weeks from Friday", "three days after Christmas"; "due giorni prima di Natale".
 fn week_on(p: &Parser<'_>, at: usize) -> Found<Day> {
     let (far, next) = duration::duration(p, at)?;
-    let (forward, next) = side(p, next)?;
+    let today = p.english() && far.grain >= Grain::Week && p.any(next, &["today", "tomorrow"]);
+    let (forward, next) = if today { (true, next) } else { side(p, next)? };
     let (base, next) =
         dates::simple(p, p.skip(next, p.words.articles)).filter(|(base, _)| base.is_one_day() && !base.weak)?;
     if far.grain < Grain::Day {
@@ -72,6 +76,23 @@ fn side(p: &Parser<'_>, at: usize) -> Found<bool> {
         )
     };
     longest([p.one_of(at, on).map(|next| (true, next)), p.one_of(at, back).map(|next| (false, next))])
+}
+
+/// "the Friday before Christmas", "il lunedì dopo Pasqua".
+pub(crate) fn weekday_beside(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let (wanted, next) = weekday::name(p, p.skip(at, p.words.articles))?;
+    let (forward, next) = side(p, next).filter(|_| !p.any(next, &["on", "from", "da", "dal", "dalla"]))?;
+    let (base, next) =
+        dates::simple(p, p.skip(next, p.words.articles)).filter(|(base, _)| base.is_one_day() && !base.weak)?;
+    let day = base.start.date();
+    let start = if forward {
+        civil::midnight(civil::next_weekday(day, wanted, false)?)
+    } else {
+        let back = i64::from((civil::weekday(day) - wanted).rem_euclid(7));
+        civil::add_days(base.start, -(if back == 0 { 7 } else { back }))?
+    };
+    let sound = !matches!(base.sort, Sort::Weekday(..));
+    sound.then(|| (Day { assumed: base.assumed, ..Day::new(start, Grain::Day, Sort::Relative) }, next))
 }
 
 /// "the day after Christmas", "il giorno prima di Pasqua".

@@ -24,13 +24,15 @@ pub(crate) struct Said {
     pub(crate) rule: Rule,
     pub(crate) clocks: Vec<Clock>,
     pub(crate) part: Option<Part>,
+    /// When it ends each time, where that was said: "from 9 to 10".
+    pub(crate) ends: Option<Clock>,
     /// How long it goes on, where that was said as a duration.
     lasting: Option<duration::Duration>,
 }
 
 impl Said {
     fn new(rule: Rule) -> Self {
-        Self { rule, clocks: Vec::new(), part: None, lasting: None }
+        Self { rule, clocks: Vec::new(), part: None, ends: None, lasting: None }
     }
 
     /// Adds a time of day that was said elsewhere in the sentence.
@@ -72,7 +74,8 @@ impl Said {
                     times.push(At::new(hour, clock.minute));
                 }
                 assumed.dedup();
-                self.bounded(p, Rule { times, ..rule.clone() }, assumed)
+                let ends = self.ends.and_then(|last| Some(end_of(*times.first()?, last)));
+                self.bounded(p, Rule { times, ends, ..rule.clone() }, assumed)
             })
             .collect()
     }
@@ -92,6 +95,13 @@ impl Said {
         }
         Some((rule, assumed))
     }
+}
+
+/// When a range that begins at a time of day ends: the next hour that its last clock can mean.
+fn end_of(first: At, last: Clock) -> At {
+    let at = |hour: i8| At { hour, minute: last.minute };
+    let late = at((last.hour + 12) % 24);
+    if last.either && at(last.hour) <= first && late > first { late } else { at(last.hour) }
 }
 
 /// The hour that a part of the day stands for.
@@ -189,6 +199,7 @@ fn of_unit((grain, times): (Grain, i64), count: i64) -> Option<Rule> {
             rule.quarters = count == 1;
             rule
         }
+        Grain::Minute if count % 60 == 0 => Rule::new(Grain::Hour, count / 60),
         Grain::Minute | Grain::Hour | Grain::Day | Grain::Week | Grain::Month | Grain::Year => Rule::new(grain, count),
     })
 }
@@ -413,11 +424,13 @@ fn from_to(p: &Parser<'_>, at: usize) -> Found<Said> {
 
 /// Reads one thing that is said besides, and adds it; the position behind it.
 fn modifier(p: &Parser<'_>, at: usize, said: &mut Said) -> Option<usize> {
-    if said.clocks.is_empty()
-        && let Some((clocks, next)) = clocks(p, at)
-    {
-        said.clocks = clocks;
-        return Some(next);
+    if said.clocks.is_empty() {
+        let range = clock::range(p, at).map(|((first, last), next)| ((vec![first], Some(last)), next));
+        let times = clocks(p, at).map(|(clocks, next)| ((clocks, None), next));
+        if let Some(((clocks, ends), next)) = longest([range, times]) {
+            (said.clocks, said.ends) = (clocks, ends);
+            return Some(next);
+        }
     }
     if said.part.is_none()
         && let Some((part, next)) = longest([part::introduced(p, at), p.meaning(at, p.words.parts)])

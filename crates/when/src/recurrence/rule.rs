@@ -34,6 +34,8 @@ pub(crate) struct Rule {
     pub(crate) month_days: Vec<i8>,
     pub(crate) months: Vec<i8>,
     pub(crate) times: Vec<At>,
+    /// When it ends each time, where that was said.
+    pub(crate) ends: Option<At>,
     /// The last moment at which it may happen.
     pub(crate) until: Option<DateTime>,
     pub(crate) count: Option<i64>,
@@ -54,6 +56,7 @@ impl Rule {
             month_days: Vec::new(),
             months: Vec::new(),
             times: Vec::new(),
+            ends: None,
             until: None,
             count: None,
             from: None,
@@ -100,12 +103,19 @@ impl Rule {
         if self.every <= Grain::Hour { self.first_within_day(after) } else { self.first_day(after) }
     }
 
+    /// When the first time ends.
+    pub(crate) fn first_end(&self, first: DateTime) -> Option<DateTime> {
+        let ends = self.ends?;
+        let end = civil::at(first.date(), ends.hour, ends.minute, 0)?;
+        if end > first { Some(end) } else { civil::add_days(end, 1) }
+    }
+
     /// Hours and minutes keep step with the day where they divide it.
     fn first_within_day(&self, after: DateTime) -> Option<DateTime> {
         let (unit, of) = if self.every == Grain::Hour { (Grain::Hour, 24) } else { (Grain::Minute, 60) };
         let now = civil::floor(after, unit)?;
-        if of % self.interval != 0 {
-            return civil::add(after, unit, self.interval);
+        if of % self.interval != 0 || self.interval >= of {
+            return civil::add(civil::floor(after, Grain::Minute)?, unit, self.interval);
         }
         let within = if unit == Grain::Hour { now.hour() } else { now.minute() };
         civil::add(now, unit, self.interval - i64::from(within) % self.interval)

@@ -34,6 +34,9 @@ struct Located {
 pub(crate) fn select(p: &Parser<'_>) -> Option<Reading> {
     let mut found = expressions(p);
     if found.len() > 1 {
+        if found.windows(2).any(|pair| is_doubtful(p, pair)) {
+            return None;
+        }
         found.retain(|one| !one.weak);
     }
     let only = match found.len() {
@@ -49,6 +52,14 @@ pub(crate) fn select(p: &Parser<'_>) -> Option<Reading> {
     }
     let spans = only.tokens.iter().filter_map(|tokens| bytes(p, tokens)).collect();
     reading(p, &only.expression, spans)
+}
+
+/// Whether of two expressions side by side one is weak, so that it may belong to the other: "Mon, Wed", "a week today".
+fn is_doubtful(p: &Parser<'_>, pair: &[Located]) -> bool {
+    let [first, second] = pair else { return false };
+    let (Some(end), Some(start)) = (first.tokens.last(), second.tokens.first()) else { return false };
+    let joint = |at: usize| p.any(at, &[",", "-", "/", "."]) || p.any(at, p.words.and);
+    (first.weak || second.weak) && (end.end..start.start).all(joint)
 }
 
 /// The bytes of some tokens.

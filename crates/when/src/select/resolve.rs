@@ -27,7 +27,12 @@ pub(super) fn of_meaning(p: &Parser<'_>, meaning: &Meaning) -> Option<Reading> {
 }
 
 pub(super) fn of_rule(p: &Parser<'_>, rule: &Rule, mut assumed: Vec<&'static str>) -> Option<Reading> {
-    let start = on_clock(p, rule.first(p)?, None, &mut assumed)?;
+    let first = rule.first(p)?;
+    let start = on_clock(p, first, None, &mut assumed)?;
+    let end = match rule.first_end(first) {
+        Some(end) => Some(on_clock(p, end, None, &mut assumed)?),
+        None => None,
+    };
     let until = match rule.until {
         Some(until) => Some(on_clock(p, until, None, &mut assumed)?),
         None => None,
@@ -43,6 +48,7 @@ pub(super) fn of_rule(p: &Parser<'_>, rule: &Rule, mut assumed: Vec<&'static str
     Some(Reading {
         kind: Kind::Recurrence,
         start: Some(start),
+        end,
         cron: rule.cron(),
         rrule,
         grain: Some(grain),

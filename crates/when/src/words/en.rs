@@ -243,7 +243,7 @@ pub(super) static WORDS: Words = Words {
     and: &["and", "&"],
     of: &["of the", "of", "in", "in the"],
     at: &["at", "@"],
-    on: &["on the", "on", "for the", "for", "the", "during the", "during", "in", "at", "of", "s"],
+    on: &["on the", "on", "for the", "for", "the", "during the", "during", "in", "at", "of"],
     about: &["about", "around", "approximately", "roughly", "circa"],
     exactly: &["oclock", "sharp", "exactly", "on the dot", "hours"],
     noon: &["noon", "12 noon", "twelve noon", "midday", "mid day", "noontime"],
@@ -280,7 +280,7 @@ pub(super) static WORDS: Words = Words {
     until: &["until the", "until", "till", "til", "up to", "up until"],
     by: &["by the", "by"],
     lasting: &["for the", "for", "lasting", "during"],
-    every: &["every", "each", "every single"],
+    every: &["every", "each", "every single", "once every", "once each"],
     adverbs: &[
         ("hourly", (Grain::Hour, 1)),
         ("daily", (Grain::Day, 1)),
@@ -292,7 +292,7 @@ pub(super) static WORDS: Words = Words {
         ("yearly", (Grain::Year, 1)),
         ("annually", (Grain::Year, 1)),
     ],
-    once: &["once a", "once every", "once per", "once each", "one time a"],
+    once: &["once a", "once per", "one time a"],
     working_days: &[
         "weekday",
         "weekdays",
@@ -306,6 +306,10 @@ pub(super) static WORDS: Words = Words {
         "work days",
     ],
     telling: &[
+        "sunrise",
+        "sunset",
+        "dawn",
+        "dusk",
         "today",
         "tomorrow",
         "yesterday",

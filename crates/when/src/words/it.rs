@@ -439,6 +439,8 @@ pub(super) static WORDS: Words = Words {
         "lavorativi",
     ],
     telling: &[
+        "alba",
+        "tramonto",
         "oggi",
         "domani",
         "ieri",
