@@ -103,6 +103,19 @@ pub(crate) fn easter(year: i16) -> Option<Date> {
     day(year, i8::try_from(month).ok()?, i8::try_from(date).ok()?)
 }
 
+/// Easter Sunday of the Eastern churches: by the Julian calendar, as a date of ours between 1900 and 2099.
+pub(crate) fn orthodox_easter(year: i16) -> Option<Date> {
+    if !(1_900..2_100).contains(&year) {
+        return None;
+    }
+    let number = i64::from(year);
+    let moon = (19 * (number % 19) + 15) % 30;
+    let of_week = (2 * (number % 4) + 4 * (number % 7) - moon + 34) % 7;
+    // The third of April of our calendar is the 21st of March of the Julian one.
+    let spring = midnight(day(year, 4, 3)?);
+    add_days(spring, moon + of_week + 1).map(DateTime::date)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +126,15 @@ mod tests {
             [(2000, 4, 23), (2019, 4, 21), (2024, 3, 31), (2025, 4, 20), (2026, 4, 5), (2027, 3, 28), (2038, 4, 25)]
         {
             assert_eq!(easter(year), day(year, month, date), "{year}");
+        }
+    }
+
+    #[test]
+    fn orthodox_easter_is_that_of_the_almanac() {
+        for (year, month, date) in
+            [(2008, 4, 27), (2016, 5, 1), (2021, 5, 2), (2024, 5, 5), (2025, 4, 20), (2026, 4, 12)]
+        {
+            assert_eq!(orthodox_easter(year), day(year, month, date), "{year}");
         }
     }
 

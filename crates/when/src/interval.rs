@@ -164,9 +164,9 @@ fn within(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
 /// "by the end of the month", "entro fine mese", "until the end of the year".
 fn until_end(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     let by = p.one_of(at, p.words.by).map(|next| (Some(p.now), next));
-    let until = p.one_of(at, p.words.until).map(|next| (None, next));
+    let until = longest([p.one_of(at, p.words.until), p.one_of(at, p.words.before)].map(|next| Some((None, next?))));
     let (start, next) = longest([by, until])?;
-    let back = if p.any(next - 1, &["la", "the"]) { next - 1 } else { next };
+    let back = if p.any(next - 1, &["la", "della", "the"]) { next - 1 } else { next };
     let (end, next) = longest([period::end_of(p, next), period::end_of(p, back)])?;
     let whole = Meaning { start, end: Some(end), interval: true, grain: Grain::Day, assumed: Vec::new(), zone: None };
     Some((vec![whole], next))

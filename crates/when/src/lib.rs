@@ -27,6 +27,7 @@ mod parser;
 mod reading;
 mod recurrence;
 mod select;
+mod spelling;
 mod token;
 mod words;
 
@@ -76,6 +77,7 @@ pub fn read(text: &str, context: &Context) -> Reading {
     if text.len() > MAX_TEXT {
         return Reading::none();
     }
-    let tokens = token::tokens(text);
+    let mut tokens = token::tokens(text);
+    spelling::correct(&mut tokens, context.language);
     select::select(&parser::Parser::new(&tokens, context)).unwrap_or_else(Reading::none)
 }

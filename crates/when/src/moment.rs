@@ -66,6 +66,9 @@ fn day_part(p: &Parser<'_>, at: usize) -> Found<Piece> {
     Some((Piece::DayPart(day, part), next))
 }
 
+/// What is assumed of "this time tomorrow".
+const SAME_TIME: &str = "same-time";
+
 /// "at this time", "a quest'ora": the time of day that it is.
 fn this_time(p: &Parser<'_>, at: usize) -> Found<Clock> {
     let phrases: &[&str] = if p.english() {
@@ -83,7 +86,7 @@ fn this_time(p: &Parser<'_>, at: usize) -> Found<Clock> {
         written: true,
         clear: true,
         midnight: false,
-        assumed: None,
+        assumed: Some(SAME_TIME),
     };
     Some((clock, next))
 }
@@ -233,7 +236,8 @@ fn slots_with(p: &Parser<'_>, mut slots: Slots, mut end: usize) -> Found<Slots> 
         end = after;
     }
     let empty = slots.day.is_none() && slots.clock.is_none() && slots.range.is_none() && slots.part.is_none();
-    (!empty).then_some((slots, end))
+    let nothing_new = slots.day.is_none() && slots.clock.is_some_and(|clock| clock.assumed == Some(SAME_TIME));
+    (!empty && !nothing_new).then_some((slots, end))
 }
 
 /// What the slots mean: nothing where they contradict each other, two meanings where it is not said which.

@@ -166,6 +166,12 @@ impl Reading {
         }
     }
 
+    /// The same with one thing more that was assumed.
+    pub(crate) fn assuming(mut self, what: &'static str) -> Self {
+        self.assumed.push(what);
+        self
+    }
+
     /// Several readings of the same words; the only one itself.
     pub(crate) fn either(mut readings: Vec<Self>) -> Option<Self> {
         if readings.len() < 2 {

@@ -25,6 +25,8 @@ pub(crate) struct Token {
     pub(crate) glued: bool,
     /// Whether it begins with a capital letter.
     pub(crate) capital: bool,
+    /// Whether a slip in it was corrected.
+    pub(crate) corrected: bool,
 }
 
 /// The tokens of a text.
@@ -42,7 +44,14 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
             if let Some(last) = found.last_mut() {
                 last.span.end = at + c.len_utf8();
             }
-            found.push(Token { text: String::new(), kind: Kind::Word, span: at..at, glued, capital: false });
+            found.push(Token {
+                text: String::new(),
+                kind: Kind::Word,
+                span: at..at,
+                glued,
+                capital: false,
+                corrected: false,
+            });
             continue;
         }
         put(&mut found, at, c, glued);
@@ -68,7 +77,7 @@ fn put(found: &mut Vec<Token>, at: usize, c: char, glued: bool) {
         last.span.end = end;
         return;
     }
-    found.push(Token { text: folded, kind, span: at..end, glued, capital: c.is_uppercase() });
+    found.push(Token { text: folded, kind, span: at..end, glued, capital: c.is_uppercase(), corrected: false });
 }
 
 fn is_apostrophe(c: char) -> bool {

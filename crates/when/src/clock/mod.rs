@@ -174,7 +174,9 @@ fn relative(p: &Parser<'_>, at: usize) -> Found<Clock> {
     } else {
         whole.before(minutes)?
     };
-    sound.then(|| (clock.clear(), next))
+    // "9 to 5" may be a score as well as a time.
+    let told = p.digits(at).is_none() || next > at + 3;
+    sound.then(|| (if told { clock.clear() } else { clock }, next))
 }
 
 /// "17:00", "7:30:15", "17.30", "17h30", "17h".

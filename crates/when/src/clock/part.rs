@@ -4,9 +4,11 @@ use crate::clock::Clock;
 use crate::parser::{Found, Parser, longest};
 use crate::words::{Part, Sort};
 
-/// Whether the word before a part of the day speaks of a habit, not of one day: "at night", "di sera".
+/// Whether the word before a part of the day speaks of a habit, not of one day: "at night", "di sera", "della sera".
 pub(crate) fn is_habit(p: &Parser<'_>, at: usize) -> bool {
-    p.any(at, &["di", "la"]) || p.phrase(at, "at night").is_some() || p.phrase(at, "at nights").is_some()
+    let lunch = p.any(at + 1, &["pranzo", "lunch", "lunchtime"]);
+    let one_day = ["in", "nel", "nella", "during", "durante", "early", "on", "verso", "per"];
+    !lunch && !p.any(at, &one_day)
 }
 
 /// A part of the day behind a word that introduces it: "in the evening", "di sera".

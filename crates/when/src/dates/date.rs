@@ -246,6 +246,9 @@ fn day_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
         let start = p.phrase(at, "the").unwrap_or(at);
         let (day, next) = number::ordinal(p, start)?;
         let digits = p.digits(start).is_some();
+        if start == at && !digits {
+            return None;
+        }
         let before = at.checked_sub(1).map_or("", |last| p.text(last));
         let introduced = (digits || next >= p.tokens.len())
             && start > at

@@ -14,6 +14,9 @@ pub(crate) fn in_year(feast: Feast, year: i16) -> Option<Date> {
     match feast {
         Feast::Fixed(month, day) => civil::day(year, month, day),
         Feast::Easter(more) => civil::add_days(civil::midnight(civil::easter(year)?), more).map(|moment| moment.date()),
+        Feast::Orthodox(more) => {
+            civil::add_days(civil::midnight(civil::orthodox_easter(year)?), more).map(|moment| moment.date())
+        }
         Feast::Nth(nth, wanted, month, more) => {
             let date = civil::nth_weekday(year, month, nth, wanted)?;
             civil::add_days(civil::midnight(date), more).map(|moment| moment.date())
@@ -36,6 +39,15 @@ pub(crate) fn name(p: &Parser<'_>, at: usize) -> Found<Feast> {
 
 /// English names that need no "day" behind them.
 const ALONE: &[&str] = &[
+    "orthodox easter",
+    "orthodox easter sunday",
+    "orthodox easter monday",
+    "orthodox good friday",
+    "orthodox palm sunday",
+    "cinco de mayo",
+    "twelfth night",
+    "international day of peace",
+    "international day of happiness",
     "christmas",
     "xmas",
     "christmas eve",

@@ -103,7 +103,9 @@ pub(crate) fn weekend(p: &Parser<'_>, at: usize) -> Found<Day> {
         None | Some(_) => 0,
     };
     let (from, to) = (civil::add_days(friday, week)?, civil::add_days(monday, week + 7)?);
-    Some((Day::stretch(from, to, Grain::Hour), next))
+    let words = ["the", "at", "on", "over", "for", "during", "il", "nel", "al", "per", "durante", "del", "nei", "lo"];
+    let introduced = which.is_some() || p.any(at, &words) || (at > 0 && p.any(at - 1, &words));
+    Some((Day::stretch(from, to, Grain::Hour).weakly(!introduced), next))
 }
 
 /// "Q3", "Q1 2027", "the third quarter of 2027", "terzo trimestre".

@@ -39,7 +39,9 @@ fn ahead(p: &Parser<'_>, at: usize) -> Found<Day> {
     let (far, next) = duration::duration(p, next)?;
     let next = p.skip(next, if p.english() { &["time", "s time", "from now"] } else { &[] });
     let taking = !p.english() && p.is(at, "in") && far.article;
-    (!taking).then(|| Some((from_now(p, far, true)?, next)))?
+    // "in a second" is a figure of speech.
+    let figure = far.article && far.grain == Grain::Second;
+    (!taking).then(|| Some((from_now(p, far, true)?.weakly(figure), next)))?
 }
 
 fn behind(p: &Parser<'_>, at: usize) -> Found<Day> {

@@ -312,7 +312,7 @@ fn on_feast(feast: Feast) -> Option<Rule> {
         Feast::Nth(nth, day, month, 0) => {
             Some(Rule { months: vec![month], weekdays: vec![(nth, day)], ..Rule::new(Grain::Year, 1) })
         }
-        Feast::Nth(..) | Feast::Easter(_) => None,
+        Feast::Nth(..) | Feast::Easter(_) | Feast::Orthodox(_) => None,
     }
 }
 

@@ -71,9 +71,12 @@ impl<'a> Edges<'a> {
             |p: &Parser<'_>, at: usize| p.meaning(at, p.words.numbers).or(p.meaning(at, p.words.tens)).is_some();
         let begins = numeral(p, self.start) || p.meaning(self.start, p.words.ordinals).is_some();
         let hyphen = p.glued(self.start) && self.before(|p, at| p.is(at, "-"));
+        let range = |p: &Parser<'_>, at: usize| {
+            p.any(at, &["to", "or", "o", "a", "and", "e"]) && at > 0 && (is_number(p, at - 1) || numeral(p, at - 1))
+        };
         let joined = p.one_of(self.after, p.words.and).is_some_and(|next| p.digits(next).is_some());
         let digits = is_number(p, self.after) || self.before(is_number);
-        digits || hyphen || joined || (begins && self.before(numeral)) || p.is(self.after, "+")
+        digits || hyphen || joined || self.before(range) || (begins && self.before(numeral)) || p.is(self.after, "+")
     }
 
     /// Whether letters or marks go on at either side without a blank: "today's" aside.
@@ -93,10 +96,20 @@ impl<'a> Edges<'a> {
         let behind = p.one_of(self.after, p.words.of).map(|next| p.skip(next, p.words.articles));
         let month = |p: &Parser<'_>, at: usize| p.meaning(at, p.words.months).is_some();
         let of_month = self.is_day_of_month() && (month(p, self.after) || self.before(month));
+        let greeting =
+            |p: &Parser<'_>, at: usize| p.any(at, &["buon", "buona", "happy", "merry", "a", "an", "un", "una"]);
         of_month
+            || (self.names_day() && self.before(greeting))
             || self.before(is_ordinal)
             || (of && self.before(is_unit))
             || behind.is_some_and(|next| is_unit(p, next))
+    }
+
+    /// Whether it begins with the name of a day, which may be any such day: "a Monday", "buona domenica".
+    fn names_day(&self) -> bool {
+        let p = self.p;
+        p.meaning(self.start, p.words.weekdays).is_some()
+            || p.any(self.start, &["christmas", "natale", "pasqua", "easter"])
     }
 
     /// Whether it is a day of a month that was not said.

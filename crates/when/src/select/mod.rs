@@ -5,6 +5,7 @@ mod resolve;
 
 use std::ops::Range;
 
+use crate::dates::weekday;
 use crate::duration::{self, Duration};
 use crate::interval;
 use crate::moment::{self, Meaning, Slots};
@@ -51,7 +52,10 @@ pub(crate) fn select(p: &Parser<'_>) -> Option<Reading> {
         return None;
     }
     let spans = only.tokens.iter().filter_map(|tokens| bytes(p, tokens)).collect();
-    reading(p, &only.expression, spans)
+    let reading = reading(p, &only.expression, spans)?;
+    let corrected =
+        only.tokens.iter().flat_map(Clone::clone).any(|at| p.token(at).is_some_and(|token| token.corrected));
+    Some(if corrected { reading.assuming("spelling") } else { reading })
 }
 
 /// Whether of two expressions side by side one is weak, so that it may belong to the other: "Mon, Wed", "a week today".
@@ -129,13 +133,19 @@ fn is_weak(p: &Parser<'_>, expression: &Expression, at: usize, next: usize) -> b
         Expression::Slots(slots) => slots.is_weak(),
         Expression::Interval(meanings) => {
             let now = meanings.first().is_some_and(|meaning| !meaning.interval && meaning.start == Some(p.now));
-            now && !(next == p.tokens.len() && p.any(at, &["now", "right", "adesso", "immediately"]))
+            let figure = at > 0 && p.any(at - 1, &["for", "by", "to", "of", "until", "since", "from", "per", "da"]);
+            now && !(next == p.tokens.len() && !figure && p.any(at, &["now", "right", "adesso", "immediately"]))
         }
         Expression::Duration(duration) => {
             let rare = matches!(duration.grain, Grain::Quarter | Grain::Year | Grain::Decade);
             duration.article || (rare && p.one_of(at, p.words.lasting).is_none())
         }
-        Expression::Recurrence(_) => false,
+        // "the daily paper" does not come again by itself.
+        Expression::Recurrence(said) => {
+            let bare = p.english() && said.clocks.is_empty() && weekday::is_plural(p, at) && next == at + 1;
+            let adjective = at > 0 && p.any(at - 1, &["the", "a", "my", "our", "your", "his", "her", "their"]);
+            bare || adjective && p.meaning(at, p.words.adverbs).is_some()
+        }
     }
 }
 

@@ -112,6 +112,18 @@ pub(crate) struct Words {
     pub(crate) vague: &'static [&'static str],
 }
 
+impl Words {
+    /// Whether a word names a unit, a day, a month or a part of the day, or which of them.
+    pub(crate) fn names(&self, word: &str) -> bool {
+        fn has<T>(table: Table<T>, word: &str) -> bool {
+            table.iter().any(|(name, _)| *name == word)
+        }
+        let days = has(self.weekdays, word) || has(self.months, word) || has(self.days, word);
+        let parts = has(self.parts, word) || has(self.day_parts, word) || has(self.which, word);
+        days || parts || has(self.units, word) || self.weekend.contains(&word)
+    }
+}
+
 /// The tables of a language.
 pub(crate) fn of(language: Language) -> &'static Words {
     match language {

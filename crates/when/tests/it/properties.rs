@@ -45,6 +45,8 @@ fn longest_text_is_read_in_bounded_time() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     #[test]
     fn any_text_is_read_or_not_without_harm(text in any::<String>()) {
         both(&text);
