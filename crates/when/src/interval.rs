@@ -62,6 +62,7 @@ fn between(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         if !introduced && (first.is_weak() || !clear_joint(p, joint)) {
             return None;
         }
+        let yearless = first.day.as_ref().is_some_and(|day| day.sort == Sort::Date(false));
         let dated = first.day.as_ref().is_some_and(|day| matches!(day.sort, Sort::DayOfMonth(_)));
         let first = only(p, &first)?;
         let later = p.from(first.start?);
@@ -70,12 +71,27 @@ fn between(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         if dated && second.day.as_ref().is_some_and(|day| matches!(day.sort, Sort::Date(_))) {
             return None;
         }
+        let with_year = second.day.as_ref().is_some_and(|day| day.sort == Sort::Date(true));
         let second = only(&later, &second)?;
         let end = end_of(&second)?;
+        // A year at the end is that of both: "December 24 to January 6, 2028".
+        let first = if yearless && with_year { before_end(first, end)? } else { first };
         let mut whole = new(first.start, Some(end), &first);
         whole.grain = first.grain.min(second.grain);
         (first.start? < end).then_some((vec![whole], next))
     }))
+}
+
+/// A date without a year as the last such one before the end.
+fn before_end(mut first: Meaning, end: DateTime) -> Option<Meaning> {
+    for _ in 0..100 {
+        let later = civil::add_months(first.start?, 12)?;
+        if later >= end {
+            break;
+        }
+        (first.start, first.assumed) = (Some(later), Vec::new());
+    }
+    Some(first)
 }
 
 /// Whether the joint before a position joins two moments without a word before the first.
@@ -217,7 +233,8 @@ fn after(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         let start = Meaning { grain: far.grain, ..open_from(far.from(p.now, true)?) };
         return Some((vec![start], next));
     }
-    let (found, next) = open(p, at, p.words.after, |_, meaning| Some(new(meaning.start, None, meaning)))?;
+    let (found, next) =
+        open(p, at, p.words.after, |_, meaning| Some(new(meaning.end.or(meaning.start), None, meaning)))?;
     let tail: &[&str] =
         if p.english() { &["on", "onwards", "onward", "and onwards"] } else { &["in poi", "in avanti"] };
     Some((found, p.skip(next, tail)))

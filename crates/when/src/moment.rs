@@ -302,6 +302,8 @@ fn part_of_day(slots: &Slots, day: &Day) -> Option<Meaning> {
             Some(end) => Some(interval(day.start, end, day.grain, day.assumed.clone())),
             None => Some(instant(day.start, day.grain, day.assumed.clone())),
         },
+        // The night of a feast is the one that leads to it, not the one behind.
+        Some(part) if day.sort == Sort::Feast && part.sort == PartSort::SmallHours => None,
         Some(part) if day.is_one_day() => {
             let (from, to) = bounds(day.start, part)?;
             Some(interval(from, to, Grain::Hour, day.assumed.clone()))

@@ -87,6 +87,12 @@ pub(crate) fn year(p: &Parser<'_>, at: usize) -> Found<i16> {
         let (number, length) = p.digits(at + 1)?;
         return (length == 2).then(|| Some((full_year(number)?, at + 2)))?;
     }
+    if let Some(rest) = p.text(at).strip_prefix("duemila").filter(|_| !p.english()) {
+        let small = || p.words.numbers.iter().find(|(name, _)| *name == rest).map(|(_, number)| *number);
+        let more = if rest.is_empty() { Some(0) } else { compound(p, rest).or_else(small) };
+        let tens = || p.words.tens.iter().find(|(name, _)| *name == rest).map(|(_, number)| *number);
+        return i16::try_from(2_000 + more.or_else(tens)?).ok().map(|year| (year, at + 1));
+    }
     let (number, length) = p.digits(at)?;
     (length == 4 && (1_000..=2_999).contains(&number)).then(|| Some((i16::try_from(number).ok()?, at + 1)))?
 }
@@ -99,4 +105,60 @@ pub(crate) fn full_year(number: i64) -> Option<i16> {
         _ => return None,
     };
     i16::try_from(full).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use jiff::tz::TimeZone;
+
+    use super::*;
+    use crate::token::tokens;
+    use crate::{Context, Language};
+
+    fn of<T>(text: &str, language: Language, rule: impl Fn(&Parser<'_>, usize) -> Found<T>) -> Option<T> {
+        let now = date(2026, 11, 24).to_zoned(TimeZone::UTC).unwrap();
+        let (tokens, context) = (tokens(text), Context::new(now, language));
+        let (found, next) = rule(&Parser::new(&tokens, &context), 0)?;
+        (next == tokens.len()).then_some(found)
+    }
+
+    #[test]
+    fn numbers_in_words_are_read() {
+        for (text, number) in
+            [("seven", 7), ("twenty", 20), ("twenty-five", 25), ("ninety nine", 99), ("twentytwo", 22)]
+        {
+            assert_eq!(of(text, Language::English, cardinal), Some(number), "{text}");
+        }
+        for (text, number) in [("sette", 7), ("venti", 20), ("ventuno", 21), ("ventitré", 23), ("quarantotto", 48)] {
+            assert_eq!(of(text, Language::Italian, cardinal), Some(number), "{text}");
+        }
+    }
+
+    #[test]
+    fn ordinals_are_read_up_to_the_last_day_of_a_month() {
+        for (text, number) in
+            [("1st", 1), ("third", 3), ("twelfth", 12), ("twenty-first", 21), ("31st", 31), ("thirtieth", 30)]
+        {
+            assert_eq!(of(text, Language::English, ordinal), Some(number), "{text}");
+        }
+        for (text, number) in [("primo", 1), ("3°", 3), ("undicesimo", 11), ("ventunesimo", 21), ("trentesimo", 30)] {
+            assert_eq!(of(text, Language::Italian, ordinal), Some(number), "{text}");
+        }
+    }
+
+    #[test]
+    fn fractions_are_counted_in_sixtieths() {
+        for (text, count) in [("2.5", 150), ("two and a half", 150), ("1.25", 75), ("3", 180)] {
+            assert_eq!(of(text, Language::English, sixtieths), Some(count), "{text}");
+        }
+    }
+
+    #[test]
+    fn years_are_four_digits_or_two_behind_an_apostrophe() {
+        assert_eq!(of("'27", Language::English, year), Some(2027));
+        assert_eq!(of("1984", Language::English, year), Some(1984));
+        assert_eq!(of("duemilaventisette", Language::Italian, year), Some(2027));
+        assert_eq!(of("27", Language::English, year), None);
+    }
 }

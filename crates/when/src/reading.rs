@@ -140,8 +140,9 @@ pub struct Reading {
     pub rrule: Option<String>,
     /// How exact it is.
     pub grain: Option<Grain>,
-    /// The bytes of the text that it was read from, in order; two where other words stand between.
-    #[serde(rename = "span")]
+    /// The bytes of the text that it was read from, in order; two where other words stand between. Prints as pairs of
+    /// begin and end.
+    #[serde(rename = "span", serialize_with = "pairs")]
     pub spans: Vec<Range<usize>>,
     /// What was not said and had to be assumed.
     pub assumed: Vec<&'static str>,
@@ -197,10 +198,43 @@ impl Reading {
     }
 }
 
+/// Ranges as pairs of begin and end.
+fn pairs<S: Serializer>(spans: &[Range<usize>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(spans.iter().map(|span| [span.start, span.end]))
+}
+
 /// A moment as RFC 3339 writes it, with the offset that its zone has then.
 fn rfc_3339<S: Serializer>(moment: &Option<Zoned>, serializer: S) -> Result<S::Ok, S::Error> {
     match moment {
         Some(moment) => serializer.collect_str(&moment.timestamp().display_with_offset(moment.offset())),
         None => serializer.serialize_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_prints_as_iso_8601() {
+        let length = |sixtieths, grain| Length::of(sixtieths, grain).map(|(length, _)| length.to_string());
+        assert_eq!(length(90, Grain::Hour).as_deref(), Some("PT1H30M"));
+        assert_eq!(length(60, Grain::Week).as_deref(), Some("P7D"));
+        assert_eq!(length(90, Grain::Year).as_deref(), Some("P1Y6M"));
+        assert_eq!(length(0, Grain::Minute).as_deref(), Some("PT0S"));
+        assert_eq!(length(90, Grain::Month), None);
+    }
+
+    #[test]
+    fn text_outside_of_the_spans_is_joined() {
+        let reading = |spans: &[(usize, usize)]| Reading {
+            spans: spans.iter().map(|(from, to)| *from..*to).collect(),
+            ..Reading::none()
+        };
+        let text = "remind me tomorrow at 9 to call";
+        assert_eq!(reading(&[(10, 23)]).outside(text), "remind me to call");
+        let text = "every Monday, remind me at 7:30 to go";
+        assert_eq!(reading(&[(0, 12), (24, 31)]).outside(text), "remind me to go");
+        assert_eq!(reading(&[]).outside("hello"), "hello");
     }
 }

@@ -56,7 +56,7 @@ impl Clock {
             (hour, true) => hour,
             (_, false) => return None,
         };
-        Some(self.certain())
+        Some(Self { assumed: None, ..self.certain() })
     }
 
     /// The same in the half of the day that a part of it names.
@@ -293,13 +293,13 @@ fn bare(p: &Parser<'_>, at: usize) -> Found<Clock> {
 
 /// Two times of day with what joins them: "from 3 to 5pm", "9:30 - 11", "dalle 9 alle 18".
 pub(crate) fn range(p: &Parser<'_>, at: usize) -> Found<(Clock, Clock)> {
-    let from = p.one_of(at, p.words.from).map(|next| (next, p.words.to));
+    let from = p.one_of(at, p.words.from).map(|next| (next, p.words.to, true));
     let and: &[&str] = if p.english() { &["and"] } else { &["e le", "e l", "e", "e all", "e alle"] };
-    let between = p.one_of(at, p.words.between).map(|next| (next, and));
-    let marked = p.one_of(at, p.words.at).map(|next| (next, p.words.to));
-    let plain = Some((at, p.words.to));
-    longest([from, between, marked, plain].into_iter().flatten().map(|(start, joints)| {
-        let introduced = start > at;
+    let between = p.one_of(at, p.words.between).map(|next| (next, and, true));
+    // "at five to nine" is no range: only "from" and "between" introduce a bare number. "delle 15 alle 16" does in Italian.
+    let marked = p.one_of(at, p.words.at).map(|next| (next, p.words.to, !p.english()));
+    let plain = Some((at, p.words.to, false));
+    longest([from, between, marked, plain].into_iter().flatten().map(|(start, joints, introduced)| {
         let (first, joint) = before_joint(p, p.skip(start, &["le", "l"]), joints)?;
         let (second, next) = core(p, p.skip(joint, &["le", "l"]), true)?;
         let next = p.skip(next, p.words.exactly);

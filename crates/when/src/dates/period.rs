@@ -253,6 +253,11 @@ pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
         &[
             ("inizio", Third::First),
             ("inizi di", Third::First),
+            ("primi di", Third::First),
+            ("i primi di", Third::First),
+            ("ai primi di", Third::First),
+            ("primi giorni di", Third::First),
+            ("ultimi giorni di", Third::Last),
             ("l inizio di", Third::First),
             ("inizio di", Third::First),
             ("gli inizi di", Third::First),

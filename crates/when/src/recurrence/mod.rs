@@ -12,7 +12,7 @@ use crate::dates::date;
 use crate::dates::holiday;
 use crate::dates::weekday;
 use crate::duration;
-use crate::moment::{self, Slots};
+use crate::moment::{self, Meaning, Slots};
 use crate::number;
 use crate::parser::{Found, Parser, longest};
 use crate::words::{Feast, Part, Sort as PartSort};
@@ -40,6 +40,15 @@ impl Said {
         let free = self.clocks.is_empty() && slots.is_time_only() && slots.zone.is_none();
         let part = self.part.or(slots.part);
         free.then(|| Self { clocks: slots.clock.into_iter().collect(), part, ..self.clone() })
+    }
+
+    /// Adds the end that was said elsewhere in the sentence: "until March".
+    pub(crate) fn until(&self, meaning: &Meaning) -> Option<Self> {
+        let free = self.rule.until.is_none() && self.rule.count.is_none() && meaning.start.is_none();
+        let end = meaning.end.filter(|_| free)?;
+        let day = meaning.grain >= Grain::Day;
+        let last = if day { civil::add_seconds(civil::add(end, meaning.grain, 1)?, -1)? } else { end };
+        Some(Self { rule: Rule { until: Some(last), ..self.rule.clone() }, ..self.clone() })
     }
 
     /// The rules that it can mean, with what was assumed: two where the half of the day is not said.
@@ -360,7 +369,22 @@ fn habitual(p: &Parser<'_>, at: usize) -> Found<Said> {
     // "il lunedì 3 marzo", "il lunedì prossimo" and "il lunedì di Pasqua" are one day.
     let one_day = p.digits(next).is_some()
         || p.meaning(next, p.words.which).is_some()
-        || p.any(next, &["di", "del", "dell", "della", "dopo", "santo", "grasso", "primo"]);
+        || p.any(
+            next,
+            &[
+                "di",
+                "del",
+                "dell",
+                "della",
+                "dopo",
+                "santo",
+                "grasso",
+                "primo",
+                "successivo",
+                "successiva",
+                "precedente",
+            ],
+        );
     (!one_day).then(|| said(weekly(days), next))?
 }
 

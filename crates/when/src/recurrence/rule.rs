@@ -248,3 +248,24 @@ fn listed(mut numbers: Vec<i8>) -> String {
         _ => numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cron_says_only_what_it_can() {
+        let at = |hour, minute| At { hour, minute };
+        let daily = Rule { times: vec![at(8, 0), at(20, 0)], ..Rule::new(Grain::Day, 1) };
+        assert_eq!(daily.cron().as_deref(), Some("0 8,20 * * *"));
+        assert_eq!(daily.rrule(None).as_deref(), Some("FREQ=DAILY;BYHOUR=8,20;BYMINUTE=0"));
+        let uneven = Rule { times: vec![at(8, 0), at(20, 30)], ..Rule::new(Grain::Day, 1) };
+        assert_eq!((uneven.cron(), uneven.rrule(None)), (None, None));
+        let week = Rule { weekdays: (1..=5).map(|day| (0, day)).collect(), ..Rule::new(Grain::Week, 1) };
+        assert_eq!(week.cron().as_deref(), Some("0 0 * * 1-5"));
+        let last = Rule { weekdays: vec![(-1, 5)], ..Rule::new(Grain::Month, 1) };
+        assert_eq!((last.cron(), last.rrule(None).as_deref()), (None, Some("FREQ=MONTHLY;BYDAY=-1FR")));
+        assert_eq!(Rule::new(Grain::Hour, 5).cron(), None);
+        assert_eq!(Rule::new(Grain::Minute, 15).cron().as_deref(), Some("*/15 * * * *"));
+    }
+}

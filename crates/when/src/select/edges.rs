@@ -16,8 +16,15 @@ pub(super) fn is_whole(p: &Parser<'_>, found: &Located) -> bool {
     if found.weak && !alone {
         return false;
     }
-    let telling = rest.any(|at| p.any(at, p.words.telling) && !p.is(at, "am") || is_hour(p, at));
+    let telling = rest.any(|at| is_telling(p, at) || is_hour(p, at));
     !telling && found.tokens.iter().all(|range| Edges::new(p, range, &found.expression).are_clear(alone))
+}
+
+/// Whether a word speaks of time wherever it stands, but for a greeting: "good morning".
+fn is_telling(p: &Parser<'_>, at: usize) -> bool {
+    let greeting = at > 0 && p.any(at - 1, &["good", "buon", "buona"]);
+    let part = p.any(at, &["morning", "afternoon", "evening", "mattina", "pomeriggio", "sera", "mattino"]);
+    ((p.any(at, p.words.telling) && !p.is(at, "am")) || part) && !greeting
 }
 
 fn is_mark(p: &Parser<'_>, at: usize) -> bool {
@@ -75,6 +82,7 @@ impl<'a> Edges<'a> {
             p.any(at, &["to", "or", "o", "a", "and", "e"]) && at > 0 && (is_number(p, at - 1) || numeral(p, at - 1))
         };
         let joined = p.one_of(self.after, p.words.and).is_some_and(|next| p.digits(next).is_some());
+        let joined = joined || p.meaning(self.after, p.words.tens).is_some();
         let digits = is_number(p, self.after) || self.before(is_number);
         digits || hyphen || joined || self.before(range) || (begins && self.before(numeral)) || p.is(self.after, "+")
     }
@@ -152,5 +160,5 @@ fn is_ordinal(p: &Parser<'_>, at: usize) -> bool {
     let ordinal = |at: usize| p.meaning(at, p.words.ordinals).is_some() || p.any(at, &["st", "nd", "rd", "th"]);
     // "second to last Monday"
     let from_last = at > 0 && p.is(at, "to") && ordinal(at - 1);
-    from_last || p.any(at, p.words.last) || ordinal(at)
+    from_last || p.any(at, &["primi", "prime", "ultimi", "ultime"]) || p.any(at, p.words.last) || ordinal(at)
 }

@@ -40,14 +40,12 @@ pub(crate) fn select(p: &Parser<'_>) -> Option<Reading> {
         }
         found.retain(|one| !one.weak);
     }
-    let only = match found.len() {
-        1 => found.pop()?,
-        2 => {
-            let second = found.pop()?;
-            merged(&found.pop()?, &second)?
-        }
-        _ => return None,
-    };
+    if found.len() > 3 {
+        return None;
+    }
+    let mut found = found.into_iter();
+    let first = found.next()?;
+    let only = found.try_fold(first, |whole, next| merged(p, &whole, &next))?;
     if !edges::is_whole(p, &only) {
         return None;
     }
@@ -150,13 +148,19 @@ fn is_weak(p: &Parser<'_>, expression: &Expression, at: usize, next: usize) -> b
 }
 
 /// Two expressions as one, where the second says what the first left open: "every Monday remind me at 7:30".
-fn merged(first: &Located, second: &Located) -> Option<Located> {
+fn merged(p: &Parser<'_>, first: &Located, second: &Located) -> Option<Located> {
     let expression = match (&first.expression, &second.expression) {
         (Expression::Slots(one), Expression::Slots(other)) if one.is_time_only() != other.is_time_only() => {
             Expression::Slots(one.merged(other)?)
         }
         (Expression::Recurrence(said), Expression::Slots(slots))
         | (Expression::Slots(slots), Expression::Recurrence(said)) => Expression::Recurrence(said.at(slots)?),
+        (Expression::Recurrence(said), Expression::Interval(meanings)) => {
+            let begin = second.tokens.first()?.start;
+            let meaning =
+                meanings.first().filter(|_| meanings.len() == 1 && p.one_of(begin, p.words.until).is_some())?;
+            Expression::Recurrence(said.until(meaning)?)
+        }
         _ => return None,
     };
     let tokens = first.tokens.iter().chain(&second.tokens).cloned().collect();
