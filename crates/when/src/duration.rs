@@ -17,6 +17,8 @@ pub(crate) struct Duration {
     pub(crate) count: Option<i64>,
     /// Whether it has an article for a number, as figures of speech have: "a minute".
     pub(crate) article: bool,
+    /// Whether its unit is a letter that means other things as well: "5m".
+    pub(crate) doubtful: bool,
 }
 
 impl Duration {
@@ -25,12 +27,12 @@ impl Duration {
         let sixtieths = sixtieths.checked_mul(times)?;
         let (length, finest) = Length::of(sixtieths, grain)?;
         let count = (sixtieths % 60 == 0).then_some(sixtieths / 60);
-        Some(Self { length, grain: finest, count, article })
+        Some(Self { length, grain: finest, count, article, doubtful: false })
     }
 
     fn joined(self, other: Self) -> Option<Self> {
         let length = self.length.plus(other.length)?;
-        Some(Self { length, grain: self.grain.min(other.grain), count: None, article: false })
+        Some(Self { length, grain: self.grain.min(other.grain), count: None, article: false, doubtful: false })
     }
 
     /// The moment that lies so far from another one.
@@ -74,13 +76,16 @@ fn counted(p: &Parser<'_>, at: usize) -> Found<Duration> {
     let short = p.meaning(next, p.words.short_units);
     let small = p.digits(at).is_some_and(|(_, length)| length <= 3);
     let short = short.filter(|_| small && (p.glued(next) || p.is(next, "h")));
+    // "5m" may be metres as well.
+    let doubtful = unit(p, next).is_none() && short.is_some() && !p.is(next, "h");
     let (unit, next) = longest([unit(p, next), short])?;
     // "15 ora" is no length of time.
     if sixtieths > 60 && p.is(next - 1, "ora") {
         return None;
     }
     let (extra, next) = behind_unit(p, next, unit.0);
-    Some((Duration::new(sixtieths.checked_add(extra)?, unit, article && extra == 0)?, next))
+    let found = Duration::new(sixtieths.checked_add(extra)?, unit, article && extra == 0)?;
+    Some((Duration { doubtful, ..found }, next))
 }
 
 /// What may follow a unit: "and a half", "e mezza", "e un quarto", in sixtieths.

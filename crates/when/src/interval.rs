@@ -233,8 +233,13 @@ fn after(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         let start = Meaning { grain: far.grain, ..open_from(far.from(p.now, true)?) };
         return Some((vec![start], next));
     }
-    let (found, next) =
-        open(p, at, p.words.after, |_, meaning| Some(new(meaning.end.or(meaning.start), None, meaning)))?;
+    let behind = p.any(at, &["after", "dopo"]);
+    let (found, next) = open(p, at, p.words.after, |_, meaning| {
+        let start = if behind { meaning.end.or(meaning.start)? } else { meaning.start? };
+        // "the mail from last week" is that of this week alone, or is it.
+        let past = p.is(at, "from") && start < civil::floor(p.now, Grain::Day)?;
+        (!past).then(|| new(Some(start), None, meaning))
+    })?;
     let tail: &[&str] =
         if p.english() { &["on", "onwards", "onward", "and onwards"] } else { &["in poi", "in avanti"] };
     Some((found, p.skip(next, tail)))

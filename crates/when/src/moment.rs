@@ -242,7 +242,15 @@ fn slots_with(p: &Parser<'_>, mut slots: Slots, mut end: usize) -> Found<Slots> 
 
 /// What the slots mean: nothing where they contradict each other, two meanings where it is not said which.
 pub(crate) fn meanings(p: &Parser<'_>, slots: &Slots) -> Vec<Meaning> {
-    let found = match (&slots.day, slots.clock, slots.range) {
+    // "la sera alle 8" may be every evening.
+    let timed = slots.clock.is_some() || slots.range.is_some();
+    if slots.day.is_none() && timed && slots.part.is_some() && !slots.introduced && !slots.behind {
+        return Vec::new();
+    }
+    // "3:15 del pomeriggio" is not by the clock of 24 hours.
+    let halved = |clock: Clock| if slots.part.is_some() { clock.halved() } else { clock };
+    let range = slots.range.map(|(first, second)| (halved(first), halved(second)));
+    let found = match (&slots.day, slots.clock.map(halved), range) {
         (Some(day), Some(clock), None) => on_day(slots, day, clock),
         (Some(day), None, Some((first, second))) => range_on_day(slots, day, first, second),
         (Some(day), None, None) => part_of_day(slots, day).into_iter().collect(),

@@ -9,6 +9,9 @@ use crate::token::Kind;
 use crate::words::{Part, ZONES};
 use crate::{Grain, duration};
 
+/// What is assumed of minutes in digits in Italian, and of seconds in both languages.
+const AS_WRITTEN: &str = "24-hour";
+
 /// A time of day as it was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Clock {
@@ -59,6 +62,11 @@ impl Clock {
         Some(Self { assumed: None, ..self.certain() })
     }
 
+    /// The same where another word says the half of the day.
+    pub(crate) fn halved(self) -> Self {
+        if self.assumed == Some(AS_WRITTEN) { Self { either: true, assumed: None, ..self } } else { self }
+    }
+
     /// The same in the half of the day that a part of it names.
     fn within(self, part: Part) -> Option<Self> {
         let hours = part::hours(self, Some(part), true);
@@ -81,17 +89,19 @@ pub(crate) fn clock(p: &Parser<'_>, at: usize) -> Found<Clock> {
     let start = p.skip(about, if p.english() { &[] } else { &["a", "alla", "le", "l", "per", "di"] });
     let marked = p.one_of(about, p.words.at).map(|next| (p.skip(next, p.words.about), true));
     let plain = (start, false);
+    let all = at == 0 && p.any(at, &["le", "l"]);
     let read = |(next, marked): (usize, bool)| {
-        let (clock, next) = core(p, next, marked)?;
+        let whole = all.then(|| core(p, next, true)).flatten().filter(|(_, next)| *next == p.tokens.len());
+        let (clock, next) = whole.or_else(|| core(p, next, marked))?;
         let next = p.skip(next, p.words.exactly);
         let day = p.meaning(next, p.words.days).and_then(|(_, next)| p.meaning(next, p.words.parts));
         let parted = part::qualifying(p, next).is_some() || day.is_some();
-        let marked = marked || (at == 0 && next == p.tokens.len() && p.any(at, &["le", "l"]));
+        let marked = marked || (all && next == p.tokens.len());
         (clock.clear || marked || parted).then_some((clock, next))
     };
     let found = longest([marked.and_then(read), read(plain), read((about, false))]);
     let (mut clock, next) = found?;
-    if about > at {
+    if about > at && clock.assumed.is_none() {
         clock.assumed = Some("approximate");
     }
     Some((clock, next))
@@ -202,7 +212,7 @@ fn written(p: &Parser<'_>, at: usize, marked: bool) -> Found<Clock> {
         p.digits(at + 4).filter(|(_, length)| *length == 2 && p.is(at + 3, ":") && p.glued(at + 3) && p.glued(at + 4));
     let zero = p.token(at).is_some_and(|token| token.text.starts_with('0'));
     let as_written = !p.english() || zero || separator == "h" || seconds.is_some();
-    let assumed = (clock.either && as_written && !zero).then_some("24-hour");
+    let assumed = (clock.either && as_written && !zero).then_some(AS_WRITTEN);
     let either = clock.either && !as_written;
     let clock = Clock { grain: Grain::Minute, written: true, either, assumed, ..clock }.clear();
     match seconds {
@@ -253,7 +263,8 @@ fn with_minutes(p: &Parser<'_>, at: usize, marked: bool) -> Found<Clock> {
         // "alle 8 e 20" has digits only where something says that it is a time.
         let half = p.any(next - 1, &["mezza", "mezzo", "quarto", "quarti"]);
         let clock = of(minute)?;
-        return (marked || half).then_some((if half { clock.clear() } else { clock }, next));
+        let told = marked || half || part::introduced(p, next).is_some();
+        return told.then_some((if half { clock.clear() } else { clock }, next));
     }
     let next = p.phrase(next, "meno")?;
     let quarter = p.one_of(next, &["un quarto", "quarto"]).map(|next| (15, next));

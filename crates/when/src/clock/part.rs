@@ -19,7 +19,8 @@ pub(crate) fn introduced(p: &Parser<'_>, at: usize) -> Found<Part> {
 
 /// A part of the day right behind a clock, which tells the half that the clock means.
 pub(crate) fn qualifying(p: &Parser<'_>, at: usize) -> Found<Part> {
-    longest([introduced(p, at), p.meaning(at, p.words.day_parts).map(|((_, part), next)| (part, next))])
+    let of = p.phrase(at, "di").filter(|_| !p.english()).unwrap_or(at);
+    longest([introduced(p, at), p.meaning(of, p.words.day_parts).map(|((_, part), next)| (part, next))])
 }
 
 /// An hour that a clock can mean, and how many days after the day that was named.

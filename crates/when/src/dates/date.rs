@@ -133,16 +133,17 @@ pub(crate) fn month_name(p: &Parser<'_>, at: usize) -> Found<i8> {
     Some((month, p.skip_dot(next)))
 }
 
-/// The year that may stand behind a month: "2027", ", 2027", "of 2027", "'27", "del 2027".
-fn behind_year(p: &Parser<'_>, at: usize) -> Found<i16> {
+/// The year that may stand behind a month: "2027", ", 2027", "of 2027", "'27", "del 2027"; "-27" only where `dashed`, since
+/// "July 13-15" is two days.
+fn behind_year(p: &Parser<'_>, at: usize, dashed: bool) -> Found<i16> {
     let joint = if p.is(at, ",") { at + 1 } else { p.skip(at, p.words.of) };
-    let dashed = (p.any(at, &["-", "/"]) && p.glued(at) && p.glued(at + 1)).then(|| p.digits(at + 1)).flatten();
-    let dashed = dashed.and_then(|(number, length)| match length {
-        2 => Some((number::full_year(number)?, at + 2)),
+    let behind_dash = (p.any(at, &["-", "/"]) && p.glued(at) && p.glued(at + 1)).then(|| p.digits(at + 1)).flatten();
+    let behind_dash = behind_dash.and_then(|(number, length)| match length {
+        2 if dashed => Some((number::full_year(number)?, at + 2)),
         4 => Some((i16::try_from(number).ok()?, at + 2)),
         _ => None,
     });
-    let (year, next) = dashed.or_else(|| number::year(p, joint))?;
+    let (year, next) = behind_dash.or_else(|| number::year(p, joint))?;
     (!p.is(next, ":")).then_some((year, next))
 }
 
@@ -153,7 +154,7 @@ fn day_month(p: &Parser<'_>, at: usize) -> Found<Day> {
     let dashed = p.any(next, &["-", "/"]) && p.glued(next) && p.glued(next + 1);
     let next = if dashed { next + 1 } else { p.skip(next, p.words.of) };
     let (month, next) = month_name(p, next)?;
-    let year = behind_year(p, next);
+    let year = behind_year(p, next, dashed);
     let after = year.map_or(next, |(_, after)| after);
     Some((dated(p, year.map(|(year, _)| year), month, day)?, after))
 }
@@ -168,7 +169,7 @@ fn month_day(p: &Parser<'_>, at: usize) -> Found<Day> {
     if clock_follows || !(1..=31).contains(&day) {
         return None;
     }
-    let year = behind_year(p, next);
+    let year = behind_year(p, next, false);
     let after = year.map_or(next, |(_, after)| after);
     Some((dated(p, year.map(|(year, _)| year), month, day)?, after))
 }
@@ -185,7 +186,7 @@ fn month(p: &Parser<'_>, at: usize) -> Found<Day> {
     if number_before {
         return None;
     }
-    if let Some((year, after)) = behind_year(p, next) {
+    if let Some((year, after)) = behind_year(p, next, false) {
         let start = civil::day(year, month, 1)?;
         return Some((Day::new(civil::midnight(start), Grain::Month, Sort::Month(month)), after));
     }

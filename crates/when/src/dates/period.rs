@@ -160,7 +160,7 @@ pub(crate) fn season(p: &Parser<'_>, at: usize) -> Found<Day> {
         Some(Which::Last) => all.clone().rfind(|(_, to)| *to <= p.now)?,
         Some(Which::Next | Which::Coming) => all.clone().find(|(from, _)| *from > p.now)?,
         // What is over may be meant as well as what comes.
-        Some(Which::This) => all.clone().find(|(from, to)| *to > p.now && from.year() == year)?,
+        Some(Which::This) => all.clone().find(|(from, to)| *to > p.now && (*from <= p.now || from.year() == year))?,
         None => all.clone().find(|(_, to)| *to > p.now)?,
     };
     let preposition = at.checked_sub(1).is_some_and(|last| p.any(last, &["in", "during"]));
@@ -168,7 +168,6 @@ pub(crate) fn season(p: &Parser<'_>, at: usize) -> Found<Day> {
 }
 
 const DECADES: Table<i64> = &[
-    ("twenties", 20),
     ("thirties", 30),
     ("forties", 40),
     ("fifties", 50),
@@ -194,7 +193,7 @@ pub(crate) fn decade(p: &Parser<'_>, at: usize) -> Found<Day> {
         number::cardinal(p, next)?
     };
     let year = match number {
-        20..=90 if number % 10 == 0 => 1_900 + number,
+        30..=90 if number % 10 == 0 => 1_900 + number,
         1_000..=2_090 if number % 10 == 0 => number,
         _ => return None,
     };
@@ -280,6 +279,9 @@ pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
     let (third, next) = found.max_by_key(|(_, next)| *next)?;
     let next = if p.is(next, "-") && p.glued(next) { next + 1 } else { next };
     let (whole, next) = longest([date::date(p, next), cycle(p, next), bare_unit(p, next)])?;
+    if whole.grain == Grain::Year && p.english() {
+        return Some((part_of_year(&whole, third)?, next));
+    }
     let (from, to) = match (whole.grain, third) {
         (Grain::Month, Third::First) => (0, Some(10)),
         (Grain::Month, Third::Middle) => (10, Some(20)),
@@ -293,6 +295,16 @@ pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
         None => whole.until()?,
     };
     Some((Day { assumed: whole.assumed, ..Day::stretch(civil::add_days(whole.start, from)?, end, Grain::Day) }, next))
+}
+
+/// "the beginning of 2027" is its first three months, "the end of the year" its last four.
+fn part_of_year(year: &Day, third: Third) -> Option<Day> {
+    let (from, to) = match third {
+        Third::First => (0, 3),
+        Third::Last => (8, 12),
+        Third::Middle => return None,
+    };
+    Some(Day::stretch(civil::add_months(year.start, from)?, civil::add_months(year.start, to)?, Grain::Month))
 }
 
 /// "the month", "the week", "mese": this one.

@@ -67,7 +67,9 @@ impl Said {
     }
 
     fn at_clocks(&self, p: &Parser<'_>, rule: Rule) -> Vec<(Rule, Vec<&'static str>)> {
-        let hours: Vec<Vec<Hour>> = self.clocks.iter().map(|clock| part::hours(*clock, self.part, true)).collect();
+        let parted = self.part.is_some();
+        let clocks: Vec<Clock> = self.clocks.iter().map(|c| if parted { c.halved() } else { *c }).collect();
+        let hours: Vec<Vec<Hour>> = clocks.iter().map(|clock| part::hours(*clock, self.part, true)).collect();
         let choices = hours.iter().map(Vec::len).max().unwrap_or(1);
         let alternatives = if hours.len() == 1 { choices } else { 1 };
         if hours.iter().any(Vec::is_empty) || (hours.len() > 1 && choices > 1) {
@@ -75,9 +77,9 @@ impl Said {
         }
         (0..alternatives)
             .filter_map(|choice| {
-                let mut assumed: Vec<&'static str> = self.clocks.iter().filter_map(|clock| clock.assumed).collect();
+                let mut assumed: Vec<&'static str> = clocks.iter().filter_map(|clock| clock.assumed).collect();
                 let mut times = Vec::new();
-                for (clock, hours) in self.clocks.iter().zip(&hours) {
+                for (clock, hours) in clocks.iter().zip(&hours) {
                     let hour = *hours.get(choice)?;
                     assumed.extend(hour.assumed);
                     times.push(At::new(hour, clock.minute));

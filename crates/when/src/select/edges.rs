@@ -24,7 +24,10 @@ pub(super) fn is_whole(p: &Parser<'_>, found: &Located) -> bool {
 fn is_telling(p: &Parser<'_>, at: usize) -> bool {
     let greeting = at > 0 && p.any(at - 1, &["good", "buon", "buona"]);
     let part = p.any(at, &["morning", "afternoon", "evening", "mattina", "pomeriggio", "sera", "mattino"]);
-    ((p.any(at, p.words.telling) && !p.is(at, "am")) || part) && !greeting
+    let sun = p.any(at, &["sunrise", "sunset", "dawn", "dusk", "alba", "tramonto"])
+        && at > 0
+        && p.any(at - 1, &["at", "before", "after", "by", "until", "till", "all", "al", "dall", "dal", "l", "il"]);
+    (sun || (p.any(at, p.words.telling) && !p.is(at, "am")) || part) && !greeting
 }
 
 fn is_mark(p: &Parser<'_>, at: usize) -> bool {
@@ -109,7 +112,7 @@ impl<'a> Edges<'a> {
         of_month
             || (self.names_day() && self.before(greeting))
             || self.before(is_ordinal)
-            || (of && self.before(is_unit))
+            || (of && (self.before(is_unit) || self.before(is_end)))
             || behind.is_some_and(|next| is_unit(p, next))
     }
 
@@ -142,7 +145,8 @@ impl<'a> Edges<'a> {
         let timer = self.before(|p, at| at > 0 && p.is(at, "da") && p.any(at - 1, &["timer", "pausa", "riunione"]));
         let since = self.before(|p, at| p.any(at, &["da", "since", "every", "ogni"])) && !timer;
         let aged = duration.grain >= Grain::Year && self.before(|p, at| p.any(at, &["ha", "ho", "hai", "compie"]));
-        behind || since || aged
+        let decade = duration.doubtful && self.before(|p, at| p.any(at, &["the", "'"]));
+        behind || since || aged || decade
     }
 
     /// Whether a word beside it changes it in a way that is not understood.
@@ -153,6 +157,11 @@ impl<'a> Edges<'a> {
 
 fn is_unit(p: &Parser<'_>, at: usize) -> bool {
     p.meaning(at, p.words.units).is_some()
+}
+
+/// Whether a word for one end of something stands there.
+fn is_end(p: &Parser<'_>, at: usize) -> bool {
+    p.any(at, &["end", "beginning", "start", "middle", "rest", "fine", "inizio", "meta", "resto", "half"])
 }
 
 /// Whether an ordinal or "last" stands there.

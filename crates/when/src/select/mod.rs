@@ -77,6 +77,8 @@ fn expressions(p: &Parser<'_>) -> Vec<Located> {
         match expression(p, at) {
             Some((found, next)) if next > at => {
                 let weak = is_weak(p, &found, at, next);
+                // "today's news"
+                let next = if p.english() && p.is(next, "s") && p.glued(next) { next + 1 } else { next };
                 all.push(Located { expression: found, tokens: std::iter::once(at..next).collect(), weak });
                 at = next;
             }
@@ -136,19 +138,34 @@ fn is_weak(p: &Parser<'_>, expression: &Expression, at: usize, next: usize) -> b
         }
         Expression::Duration(duration) => {
             let rare = matches!(duration.grain, Grain::Quarter | Grain::Year | Grain::Decade);
-            duration.article || (rare && p.one_of(at, p.words.lasting).is_none())
+            duration.article || duration.doubtful || (rare && p.one_of(at, p.words.lasting).is_none())
         }
         // "the daily paper" does not come again by itself.
         Expression::Recurrence(said) => {
             let bare = p.english() && said.clocks.is_empty() && weekday::is_plural(p, at) && next == at + 1;
             let adjective = at > 0 && p.any(at - 1, &["the", "a", "my", "our", "your", "his", "her", "their"]);
-            bare || adjective && p.meaning(at, p.words.adverbs).is_some()
+            let of_one = !p.english() && at > 0 && p.is(at, "di") && said.clocks.is_empty();
+            bare || of_one || adjective && p.meaning(at, p.words.adverbs).is_some()
         }
     }
 }
 
+/// Whether a time of day that stands apart has a word before it that says it is one: "the 8 o'clock show" has none.
+fn is_marked(p: &Parser<'_>, found: &Located) -> bool {
+    let Expression::Slots(slots) = &found.expression else { return true };
+    let marks = [
+        "at", "@", "around", "about", "from", "between", "in", "alle", "all", "a", "ore", "h", "dalle", "tra", "fra",
+        "verso",
+    ];
+    let start = found.tokens.first().map_or(0, |tokens| tokens.start);
+    !slots.is_time_only() || p.any(start, &marks)
+}
+
 /// Two expressions as one, where the second says what the first left open: "every Monday remind me at 7:30".
 fn merged(p: &Parser<'_>, first: &Located, second: &Located) -> Option<Located> {
+    if !is_marked(p, first) || !is_marked(p, second) {
+        return None;
+    }
     let expression = match (&first.expression, &second.expression) {
         (Expression::Slots(one), Expression::Slots(other)) if one.is_time_only() != other.is_time_only() => {
             Expression::Slots(one.merged(other)?)

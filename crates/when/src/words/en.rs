@@ -306,10 +306,6 @@ pub(super) static WORDS: Words = Words {
         "work days",
     ],
     telling: &[
-        "sunrise",
-        "sunset",
-        "dawn",
-        "dusk",
         "today",
         "tomorrow",
         "yesterday",

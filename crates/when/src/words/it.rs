@@ -439,8 +439,6 @@ pub(super) static WORDS: Words = Words {
         "lavorativi",
     ],
     telling: &[
-        "alba",
-        "tramonto",
         "oggi",
         "domani",
         "ieri",
