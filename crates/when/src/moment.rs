@@ -229,7 +229,14 @@ fn slots_with(p: &Parser<'_>, mut slots: Slots, mut end: usize) -> Found<Slots> 
         let plain = piece(p, next);
         let joined = p.one_of(next, p.words.on).and_then(|joint| piece(p, joint));
         let owned = (count > 0 && p.is(next, "s")).then(|| piece(p, next + 1)).flatten();
-        let Some((piece, after)) = longest([plain, joined, owned]) else { break };
+        let iso = count > 0 && p.is(end, "t") && p.glued(end) && p.glued(next);
+        let Some((mut piece, after)) = longest([plain, joined, owned]) else { break };
+        // ISO 8601 has the clock of 24 hours.
+        if let Piece::Clock(clock) = &mut piece
+            && iso
+        {
+            *clock = Clock { assumed: None, ..clock.certain() };
+        }
         if !slots.add(piece) {
             break;
         }

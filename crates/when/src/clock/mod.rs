@@ -45,7 +45,7 @@ impl Clock {
         self
     }
 
-    fn certain(mut self) -> Self {
+    pub(crate) fn certain(mut self) -> Self {
         (self.either, self.clear) = (false, true);
         self
     }
@@ -197,6 +197,10 @@ fn written(p: &Parser<'_>, at: usize, marked: bool) -> Found<Clock> {
         return None;
     }
     let minutes = p.digits(at + 2).filter(|(_, length)| *length == 2 && p.glued(at + 2));
+    // "2h" and "2h30" by themselves are lengths of time.
+    if separator == "h" && !marked && hour <= 12 {
+        return None;
+    }
     if separator == "h" && minutes.is_none() {
         return Some((Clock::new(hour, 0)?.certain(), at + 2));
     }
@@ -204,7 +208,11 @@ fn written(p: &Parser<'_>, at: usize, marked: bool) -> Found<Clock> {
     let pm = p.any(at + 3, &["am", "pm"]);
     let sound = match separator {
         ":" | "h" => true,
-        "." | "," => (marked || pm) && !goes_on(p, at + 3) && (separator == "." || !p.english()),
+        "." | "," => {
+            (marked || pm || (at == 0 && p.tokens.len() == 3 && separator == "." && !p.english()))
+                && !goes_on(p, at + 3)
+                && (separator == "." || !p.english())
+        }
         _ => false,
     };
     let clock = Clock::new(hour, minute).filter(|_| sound)?;

@@ -26,13 +26,15 @@ pub(crate) struct Said {
     pub(crate) part: Option<Part>,
     /// When it ends each time, where that was said: "from 9 to 10".
     pub(crate) ends: Option<Clock>,
+    /// Whether it may as well be meant once: "the first Monday of the month".
+    pub(crate) once: bool,
     /// How long it goes on, where that was said as a duration.
     lasting: Option<duration::Duration>,
 }
 
 impl Said {
     fn new(rule: Rule) -> Self {
-        Self { rule, clocks: Vec::new(), part: None, ends: None, lasting: None }
+        Self { rule, clocks: Vec::new(), part: None, ends: None, once: false, lasting: None }
     }
 
     /// Adds a time of day that was said elsewhere in the sentence.
@@ -412,11 +414,16 @@ fn of_every_month(p: &Parser<'_>, at: usize) -> Found<Said> {
     let placed = weekday::place(p, start).and_then(|(nth, next)| placed_day(p, nth, next));
     let dated =
         month_days(p, start).map(|(days, next)| (Rule { month_days: days, ..Rule::new(Grain::Month, 1) }, next));
-    longest([placed, dated].into_iter().map(|found| {
+    let once = placed.clone().filter(|(rule, _)| !rule.weekdays.is_empty()).and_then(|(rule, next)| {
+        let next = of_month(p, next)?;
+        Some((Said { once: true, ..Said::new(rule) }, next))
+    });
+    let each = longest([placed, dated].into_iter().map(|found| {
         let (rule, next) = found?;
         let next = of_each_month(p, next)?;
         said(rule, next)
-    }))
+    }));
+    longest([each, once])
 }
 
 /// "every other day", "on alternate days", "un giorno sì e uno no", "a giorni alterni".

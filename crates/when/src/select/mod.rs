@@ -198,6 +198,12 @@ fn reading(p: &Parser<'_>, expression: &Expression, spans: Vec<Range<usize>>) ->
             .collect::<Option<Vec<_>>>(),
         Expression::Duration(duration) => Some(vec![resolve::of_duration(*duration)]),
     };
-    let read: Vec<Reading> = read?.into_iter().map(|reading| Reading { spans: spans.clone(), ..reading }).collect();
+    let mut read = read?;
+    if let (Expression::Recurrence(said), [only]) = (expression, read.as_slice())
+        && said.once
+    {
+        read.insert(0, resolve::once(only));
+    }
+    let read: Vec<Reading> = read.into_iter().map(|reading| Reading { spans: spans.clone(), ..reading }).collect();
     Reading::either(read)
 }

@@ -57,6 +57,12 @@ pub(super) fn of_rule(p: &Parser<'_>, rule: &Rule, mut assumed: Vec<&'static str
     })
 }
 
+/// The first time of a recurrence alone.
+pub(super) fn once(recurrence: &Reading) -> Reading {
+    let (start, grain) = (recurrence.start.clone(), recurrence.grain);
+    Reading { kind: Kind::Instant, start, grain, assumed: recurrence.assumed.clone(), ..Reading::none() }
+}
+
 /// A civil moment in its zone. One that the clock leaves out is the first after the gap; one that it shows twice, the first.
 fn on_clock(
     p: &Parser<'_>,
