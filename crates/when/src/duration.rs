@@ -131,6 +131,7 @@ fn fraction(p: &Parser<'_>, at: usize) -> Found<Duration> {
             ("a quarter of an hour", 15, Grain::Hour),
             ("quarter of an hour", 15, Grain::Hour),
             ("a quarter hour", 15, Grain::Hour),
+            ("quarter hour", 15, Grain::Hour),
             ("three quarters of an hour", 45, Grain::Hour),
         ]
     } else {

@@ -2,7 +2,7 @@
 
 pub(crate) mod part;
 
-use crate::dates::date::goes_on;
+use crate::dates::date::{self, goes_on};
 use crate::number;
 use crate::parser::{Found, Parser, longest};
 use crate::token::Kind;
@@ -327,7 +327,9 @@ pub(crate) fn range(p: &Parser<'_>, at: usize) -> Found<(Clock, Clock)> {
         // "at 9 to 10 people": a bare number at the end needs more than a bare number at the beginning.
         let year =
             |at: usize| p.digits(at).is_some_and(|(number, length)| length == 4 && (1_900..2_100).contains(&number));
-        let clear = clear && !(year(start) && year(joint));
+        // "alle 15 fino al 15 dicembre" ends on a day.
+        let dated = p.any(joint - 1, &["al", "il"]) || date::month_name(p, next).is_some();
+        let clear = clear && !dated && !(year(start) && year(joint));
         let sound = clear && !(p.any(joint - 1, &["to", "a"]) && !introduced && !first.clear);
         sound.then(|| Some((agreed(first, second)?, next)))?
     }))

@@ -67,6 +67,7 @@ impl<'a> Edges<'a> {
             || self.is_of_another()
             || self.is_place()
             || self.is_other_duration()
+            || self.is_other_recurrence()
             || (self.is_vague() && !alone))
     }
 
@@ -85,7 +86,9 @@ impl<'a> Edges<'a> {
             p.any(at, &["to", "or", "o", "a", "and", "e"]) && at > 0 && (is_number(p, at - 1) || numeral(p, at - 1))
         };
         let joined = p.one_of(self.after, p.words.and).is_some_and(|next| p.digits(next).is_some());
-        let joined = joined || p.meaning(self.after, p.words.tens).is_some();
+        let fraction = ["a half", "half", "a quarter", "mezza", "mezzo", "un quarto"];
+        let half = p.one_of(self.after, p.words.and).is_some_and(|next| p.one_of(next, &fraction).is_some());
+        let joined = joined || half || p.meaning(self.after, p.words.tens).is_some();
         let digits = is_number(p, self.after) || self.before(is_number);
         digits || hyphen || joined || self.before(range) || (begins && self.before(numeral)) || p.is(self.after, "+")
     }
@@ -135,6 +138,19 @@ impl<'a> Edges<'a> {
     fn is_place(&self) -> bool {
         let street = |p: &Parser<'_>, at: usize| p.any(at, &["via", "piazza", "piazzale", "viale", "corso", "largo"]);
         is_number(self.p, self.start) && self.before(street)
+    }
+
+    /// Whether a recurrence goes on in words that are not understood: "every year on my birthday", "3 times every day".
+    fn is_other_recurrence(&self) -> bool {
+        if !matches!(self.expression, Expression::Recurrence(_)) {
+            return false;
+        }
+        let p = self.p;
+        let often = |at: usize| p.any(at, &["times", "time", "twice", "thrice", "volte", "volta"]);
+        let feast =
+            |at: usize| p.any(at, &["birthday", "anniversary", "payday", "compleanno", "anniversario", "end", "fine"]);
+        let near = self.after..self.after + 4;
+        self.before(|_, at| often(at)) || often(self.after) || often(self.after + 1) || near.into_iter().any(feast)
     }
 
     /// Whether a duration is an age, a distance or a delay.

@@ -172,6 +172,10 @@ fn merged(p: &Parser<'_>, first: &Located, second: &Located) -> Option<Located> 
         }
         (Expression::Recurrence(said), Expression::Slots(slots))
         | (Expression::Slots(slots), Expression::Recurrence(said)) => Expression::Recurrence(said.at(slots)?),
+        (Expression::Interval(meanings), Expression::Recurrence(said)) => {
+            let meaning = meanings.first().filter(|_| meanings.len() == 1)?;
+            Expression::Recurrence(said.starting(meaning)?)
+        }
         (Expression::Recurrence(said), Expression::Interval(meanings)) => {
             let begin = second.tokens.first()?.start;
             let meaning =
@@ -180,7 +184,13 @@ fn merged(p: &Parser<'_>, first: &Located, second: &Located) -> Option<Located> 
         }
         _ => return None,
     };
-    let tokens = first.tokens.iter().chain(&second.tokens).cloned().collect();
+    let mut tokens: Vec<Range<usize>> = Vec::new();
+    for range in first.tokens.iter().chain(&second.tokens) {
+        match tokens.last_mut().filter(|last| last.end == range.start) {
+            Some(last) => last.end = range.end,
+            None => tokens.push(range.clone()),
+        }
+    }
     Some(Located { expression, tokens, weak: false })
 }
 
