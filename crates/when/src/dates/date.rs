@@ -98,7 +98,9 @@ fn slashed(p: &Parser<'_>, at: usize) -> Found<Day> {
         && !goes_on(p, next)
         && (year.is_some() || separator == "/")
         && (year.is_some() || (first, second) != (24, 7));
-    let introduced = at == 0 || p.any(at - 1, BEFORE_DATE) || p.meaning(at - 1, p.words.weekdays).is_some();
+    let behind = next == p.tokens.len() || p.one_of(next, p.words.at).is_some() || p.digits(next).is_some();
+    let begins = at == 0 && (behind || p.any(next, &[",", "-", "to", "from", "dalle"]));
+    let introduced = begins || at > 0 && (p.any(at - 1, BEFORE_DATE) || p.meaning(at - 1, p.words.weekdays).is_some());
     let day = in_order(p, separator, first, second, year).filter(|_| sound)?;
     Some((day.weakly(year.is_none() && !introduced), next))
 }
@@ -250,11 +252,12 @@ fn day_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
         if start == at && !digits {
             return None;
         }
-        let before = at.checked_sub(1).map_or("", |last| p.text(last));
+        // The article may have been read already, with the preposition before it.
+        let article = if start > at { Some(at) } else { at.checked_sub(1).filter(|last| p.is(*last, "the")) };
+        let before = article.and_then(|article| article.checked_sub(1)).map_or("", |last| p.text(last));
         let introduced = (digits || next >= p.tokens.len())
-            && start > at
             && matches!(before, "on" | "by" | "until" | "till" | "from" | "to" | "since" | "after" | "before");
-        (day, next, !(introduced || (digits && next >= p.tokens.len())))
+        (day, next, !introduced)
     } else {
         let named = p.one_of(at, &["il giorno", "giorno", "il di"]);
         let start = named.or_else(|| p.one_of(at, &["il", "l"])).or_else(|| {

@@ -68,6 +68,7 @@ impl<'a> Edges<'a> {
             || self.is_place()
             || self.is_other_duration()
             || self.is_other_recurrence()
+            || self.is_count()
             || (self.is_vague() && !alone))
     }
 
@@ -151,6 +152,21 @@ impl<'a> Edges<'a> {
             |at: usize| p.any(at, &["birthday", "anniversary", "payday", "compleanno", "anniversario", "end", "fine"]);
         let near = self.after..self.after + 4;
         self.before(|_, at| often(at)) || often(self.after) || often(self.after + 1) || near.into_iter().any(feast)
+    }
+
+    /// Whether a bare number that may be an hour or a year counts what follows: "at 2 houses", "in 2000 steps", "on the 4th floor".
+    fn is_count(&self) -> bool {
+        let Expression::Slots(slots) = self.expression else { return false };
+        let p = self.p;
+        let hour = slots.day.is_none()
+            && slots.part.is_none()
+            && slots.clock.is_some_and(|clock| clock.either && !clock.clear && matches!(clock.hour, 1..=5 | 12));
+        let timed = slots.clock.is_some() || slots.range.is_some();
+        let year =
+            slots.day.as_ref().is_some_and(|day| day.grain == Grain::Year && is_number(p, self.after - 1)) && !timed;
+        let noun = p.token(self.after).is_some_and(|token| token.kind == Kind::Word && !token.capital);
+        let date = self.is_day_of_month() && !timed && p.english();
+        (hour || year || date) && noun && !p.any(self.after, p.words.followers)
     }
 
     /// Whether a duration is an age, a distance or a delay.

@@ -351,6 +351,13 @@ pub(super) static WORDS: Words = Words {
         "tmrw",
         "fortnight",
     ],
+    followers: &[
+        "to", "that", "and", "please", "for", "with", "in", "on", "at", "the", "a", "an", "i", "we", "you", "he",
+        "she", "it", "they", "my", "our", "your", "is", "was", "are", "were", "will", "would", "can", "could",
+        "because", "if", "when", "so", "but", "by", "from", "then", "there", "this", "these", "those", "his", "her",
+        "their", "its", "who", "which", "as", "while", "thanks", "thank", "sharp", "tomorrow", "today", "tonight",
+        "me", "us", "let", "not",
+    ],
     vague: &[
         "early",
         "late",

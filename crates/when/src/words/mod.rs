@@ -108,6 +108,8 @@ pub(crate) struct Words {
     pub(crate) working_days: &'static [&'static str],
     /// Words that speak of time wherever they stand: one that no rule has read makes the whole unreadable.
     pub(crate) telling: &'static [&'static str],
+    /// Words that may follow a bare number which is a time: before any other word it counts something.
+    pub(crate) followers: &'static [&'static str],
     /// Words beside a time that change it in a way that no rule knows.
     pub(crate) vague: &'static [&'static str],
 }
