@@ -5,6 +5,7 @@ use jiff::civil::DateTime;
 use crate::civil;
 use crate::number;
 use crate::parser::{Found, Parser, longest};
+use crate::words::Table;
 use crate::{Grain, Length};
 
 /// A length and how it was said.
@@ -183,8 +184,20 @@ fn pair(p: &Parser<'_>, at: usize) -> Found<Duration> {
     } else {
         &["un paio di", "un paio d", "un paio", "paio di", "paio d"]
     };
-    let dozen: &[&str] = if p.english() { &["a dozen"] } else { &["una dozzina di", "una dozzina d"] };
-    let (count, next) = longest([p.one_of(at, two).map(|next| (2, next)), p.one_of(at, dozen).map(|next| (12, next))])?;
+    let rounded: Table<i64> = if p.english() {
+        &[("a dozen", 12), ("half a dozen", 6)]
+    } else {
+        &[
+            ("una decina di", 10),
+            ("una decina d", 10),
+            ("una dozzina di", 12),
+            ("una quindicina di", 15),
+            ("una ventina di", 20),
+            ("una trentina di", 30),
+            ("una quarantina di", 40),
+        ]
+    };
+    let (count, next) = longest([p.one_of(at, two).map(|next| (2, next)), p.meaning(at, rounded)])?;
     let (unit, next) = unit(p, next)?;
     Some((Duration::new(count * 60, unit, false)?, next))
 }

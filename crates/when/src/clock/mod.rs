@@ -139,6 +139,9 @@ fn named(p: &Parser<'_>, at: usize) -> Found<Clock> {
     let midnight = p.one_of(at, p.words.midnight).map(|next| (24, next));
     let (hour, next) = longest([noon, midnight])?;
     let clock = Clock::new(hour, 0)?.certain();
+    if let Some((minutes, next)) = italian_before(p, next) {
+        return Some((clock.before(minutes)?.certain(), next));
+    }
     match italian_minutes(p, next) {
         Some((minute, next)) => {
             Some((Clock { midnight: hour == 24, ..Clock::new(hour % 24, minute)?.certain() }, next))
@@ -175,6 +178,12 @@ fn relative(p: &Parser<'_>, at: usize) -> Found<Clock> {
     let direct = (minutes == 30 && p.is(at, "half")).then_some((true, next));
     let side = longest([p.one_of(next, past).map(|n| (true, n)), p.one_of(next, to).map(|n| (false, n)), direct, of]);
     let (after, next) = side?;
+    // "2 to 4 pm" is a range; "10 to 6" is a time only behind "at".
+    let bare = p.english() && p.digits(at).is_some() && p.digits(next).is_some() && next == at + 2 && !after;
+    let told = at > 0 && p.any(at - 1, &["at", "@", "around", "about", "by", "until", "before", "after"]);
+    if bare && minutes <= 12 && !told {
+        return None;
+    }
     let (whole, next) = longest([hour(p, next), named(p, next)]).filter(|(clock, _)| clock.minute == 0)?;
     let behind = p.any(next, &[":", "."]) && p.glued(next);
     // In Italian "dieci alle sei" has its minutes in words: "5 alle 6" is two numbers.
@@ -274,11 +283,17 @@ fn with_minutes(p: &Parser<'_>, at: usize, marked: bool) -> Found<Clock> {
         let told = marked || half || part::introduced(p, next).is_some();
         return told.then_some((if half { clock.clear() } else { clock }, next));
     }
-    let next = p.phrase(next, "meno")?;
+    let (minutes, next) = italian_before(p, next)?;
+    Some((whole.before(minutes)?.clear(), next))
+}
+
+/// What is taken from an hour in Italian: "meno un quarto", "meno dieci", in minutes.
+fn italian_before(p: &Parser<'_>, at: usize) -> Found<i64> {
+    let next = p.phrase(at, "meno").filter(|_| !p.english())?;
     let quarter = p.one_of(next, &["un quarto", "quarto"]).map(|next| (15, next));
     let counted = number::cardinal(p, next).filter(|(minutes, _)| (1..=59).contains(minutes));
     let (minutes, next) = longest([quarter, counted])?;
-    Some((whole.before(minutes)?.clear(), p.skip(next, &["minuti"])))
+    Some((minutes, p.skip(next, &["minuti"])))
 }
 
 /// "1730", "0730": four digits where something says that it is a time.
@@ -323,14 +338,15 @@ pub(crate) fn range(p: &Parser<'_>, at: usize) -> Found<(Clock, Clock)> {
         let (second, next) = core(p, p.skip(joint, &["le", "l"]), true)?;
         let next = p.skip(next, p.words.exactly);
         let dash = p.is(joint - 1, "-");
-        let clear = introduced || first.clear || (second.clear && dash);
+        let halved = start == at && second.clear && first.either && p.digits(start).is_some();
+        let clear = introduced || first.clear || (second.clear && dash) || halved;
         // "at 9 to 10 people": a bare number at the end needs more than a bare number at the beginning.
         let year =
             |at: usize| p.digits(at).is_some_and(|(number, length)| length == 4 && (1_900..2_100).contains(&number));
         // "alle 15 fino al 15 dicembre" ends on a day.
         let dated = p.any(joint - 1, &["al", "il"]) || date::month_name(p, next).is_some();
         let clear = clear && !dated && !(year(start) && year(joint));
-        let sound = clear && !(p.any(joint - 1, &["to", "a"]) && !introduced && !first.clear);
+        let sound = clear && !(p.any(joint - 1, &["to", "a"]) && !introduced && !first.clear && !halved);
         sound.then(|| Some((agreed(first, second)?, next)))?
     }))
 }

@@ -12,8 +12,8 @@ use crate::number;
 use crate::parser::{Found, Parser, longest};
 use crate::words::{Feast, Part, Sort as PartSort};
 
-/// What names the recurrence.
-pub(super) fn head(p: &Parser<'_>, at: usize) -> Found<Said> {
+/// What names the recurrence; `timed` says that a time of day stands before it.
+pub(super) fn head(p: &Parser<'_>, at: usize, timed: bool) -> Found<Said> {
     longest([
         every(p, at),
         adverb(p, at),
@@ -21,7 +21,7 @@ pub(super) fn head(p: &Parser<'_>, at: usize) -> Found<Said> {
         working_days(p, at),
         of_every_month(p, at),
         alternate(p, at),
-        from_to(p, at),
+        from_to(p, at, timed),
     ])
 }
 
@@ -295,13 +295,13 @@ fn alternate(p: &Parser<'_>, at: usize) -> Found<Said> {
 }
 
 /// "from Monday to Friday at 8", "dal lunedì al venerdì": without a time of day only with the article of habit.
-fn from_to(p: &Parser<'_>, at: usize) -> Found<Said> {
+fn from_to(p: &Parser<'_>, at: usize, timed: bool) -> Found<Said> {
     let start = p.skip(at, p.words.from);
     let habit = !p.english() && p.any(at, &["dal", "dalla"]);
     let (first, next) = weekday::name(p, p.skip(start, &["every", "each"]))?;
     let joint = p.one_of(next, p.words.to)?;
     let (last, next) = weekday::name(p, joint)?;
-    let timed = clocks(p, if p.is(next, ",") { next + 1 } else { next }).is_some();
+    let timed = timed || clocks(p, if p.is(next, ",") { next + 1 } else { next }).is_some();
     let days: Vec<i8> = (0..7).map(|more| (first - 1 + more) % 7 + 1).collect();
     let length = days.iter().position(|day| *day == last)? + 1;
     let sound = (habit || timed) && length > 1;

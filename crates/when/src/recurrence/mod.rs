@@ -139,10 +139,13 @@ fn usual_hour(part: Part) -> i8 {
 
 /// A recurrence: its head, and what is added before and behind.
 pub(crate) fn recurrence(p: &Parser<'_>, at: usize) -> Found<Said> {
-    let (clocks, start) = clocks(p, at).unwrap_or((Vec::new(), at));
+    let range = clock::range(p, at).map(|((first, last), next)| ((vec![first], Some(last)), next));
+    let times = clocks(p, at).map(|(clocks, next)| ((clocks, None), next));
+    let ((clocks, ends), start) = longest([range, times]).unwrap_or(((Vec::new(), None), at));
+    let start = if start > at && p.is(start, ",") { start + 1 } else { start };
     // "alle 8 di sabato" is one Saturday.
-    let (mut said, mut next) = head(p, start).filter(|_| start == at || !p.is(start, "di"))?;
-    said.clocks = clocks;
+    let (mut said, mut next) = head(p, start, start > at).filter(|_| start == at || !p.is(start, "di"))?;
+    (said.clocks, said.ends) = (clocks, ends);
     for _ in 0..6 {
         let after_comma = if p.is(next, ",") { next + 1 } else { next };
         let Some(after) = modifier(p, after_comma, &mut said) else { break };

@@ -152,6 +152,9 @@ pub(super) static WORDS: Words = Words {
         ("late tonight", (0, LATE_NIGHT)),
         ("last night", (-1, NIGHT)),
         ("late last night", (-1, LATE_NIGHT)),
+        ("after lunch", (0, Part { sort: Sort::Afternoon, from: 13, to: 17 })),
+        ("after work", (0, Part { sort: Sort::Evening, from: 17, to: 21 })),
+        ("after school", (0, Part { sort: Sort::Afternoon, from: 15, to: 21 })),
         ("this morning", (0, MORNING)),
         ("early this morning", (0, EARLY)),
         ("this afternoon", (0, AFTERNOON)),
@@ -306,6 +309,7 @@ pub(super) static WORDS: Words = Words {
         "work days",
     ],
     telling: &[
+        "thousand",
         "today",
         "tomorrow",
         "yesterday",
