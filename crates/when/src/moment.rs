@@ -425,6 +425,9 @@ fn next_range(p: &Parser<'_>, slots: &Slots, first: Clock, second: Clock) -> Vec
 /// "in the afternoon": the next one, where it is not on.
 fn next_part(p: &Parser<'_>, slots: &Slots) -> Option<Meaning> {
     let part = slots.part.filter(|_| slots.introduced)?;
-    let (from, to) = bounds(p.after, part)?;
+    let (mut from, mut to) = bounds(p.after, part)?;
+    if p.after >= to {
+        (from, to) = bounds(civil::add_days(p.after, 1)?, part)?;
+    }
     (p.after < from).then(|| interval(from, to, Grain::Hour, vec!["next-future"]))
 }
