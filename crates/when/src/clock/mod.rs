@@ -87,7 +87,9 @@ impl Clock {
 pub(crate) fn clock(p: &Parser<'_>, at: usize) -> Found<Clock> {
     let about = p.skip(at, p.words.about);
     let start = p.skip(about, if p.english() { &[] } else { &["a", "alla", "le", "l", "per", "di"] });
-    let marked = p.one_of(about, p.words.at).map(|next| (p.skip(next, p.words.about), true));
+    let behind = |at: usize| p.one_of(at, p.words.at).map(|next| (p.skip(next, p.words.about), true));
+    // "around 4" says as much as "at 4".
+    let marked = behind(about).or_else(|| behind(at)).or_else(|| p.phrase(at, "around").map(|next| (next, true)));
     let plain = (start, false);
     let all = at == 0 && p.any(at, &["le", "l"]);
     let read = |(next, marked): (usize, bool)| {

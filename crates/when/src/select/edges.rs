@@ -40,7 +40,7 @@ fn is_number(p: &Parser<'_>, at: usize) -> bool {
 
 /// Whether "at" and an hour stand there.
 fn is_hour(p: &Parser<'_>, at: usize) -> bool {
-    let next = p.one_of(at, p.words.at);
+    let next = p.one_of(at, p.words.at).or_else(|| p.one_of(at, p.words.about));
     next.is_some_and(|next| p.digits(next).is_some_and(|(number, _)| number <= 24))
 }
 
