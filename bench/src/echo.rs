@@ -163,7 +163,7 @@ impl door_policyd::ServeBlocking for Answers {
         _ask: RegisterPrompt,
         [_words]: [Sealed; 1],
     ) -> Served<PromptRegistered, 0> {
-        Ok((PromptRegistered { turn: TurnId::NONE, trace: TraceId::NONE }, []))
+        Ok((PromptRegistered { turn: TurnId::NONE, trace: TraceId::NONE, unborn: 0 }, []))
     }
 
     fn pair(&mut self, _: &BlockingServer<DoorPolicyd>, _: TraceId, _: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
@@ -326,7 +326,7 @@ impl door_policyd::Serve for Answers {
         _ask: RegisterPrompt,
         [_words]: [Sealed; 1],
     ) -> Served<PromptRegistered, 0> {
-        Ok((PromptRegistered { turn: TurnId::NONE, trace: TraceId::NONE }, []))
+        Ok((PromptRegistered { turn: TurnId::NONE, trace: TraceId::NONE, unborn: 0 }, []))
     }
 
     async fn pair(self: Rc<Self>, _: Cx<DoorPolicyd>, _: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {

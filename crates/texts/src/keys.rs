@@ -65,6 +65,7 @@ keys! {
     JoinLast = "join-last" ("before", "last"),
     Workspace = "workspace" (),
     NoModel = "no-model" (),
+    StillStarting = "still-starting" ("count"),
     ErrorClass = "error-class" ("class"),
     ErrorAbout = "error-about" ("class", "what"),
     ErrorOther = "error-other" ("message"),

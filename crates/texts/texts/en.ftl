@@ -63,6 +63,10 @@ good-night = Good night{ $person ->
     [none] {""}
    *[other] , { $person }
 }.
+still-starting = I have only just started and am still trying out { $count ->
+    [one] one of my abilities
+   *[other] { $count } of my abilities
+}, so I may not have understood that yet. Ask me again in a moment.
 no-model = No language model is configured, so I only understand simple requests.
 
 ## What became of a call
@@ -84,6 +88,7 @@ error-class = { $class ->
     [BadText] not a text to be written
     [BadContent] not a text to be written
     [NoColumn] no such column
+    [UnknownDay] no such day
     [UnknownZone] unknown place
     [Timeout] too slow
    *[other] { $class }

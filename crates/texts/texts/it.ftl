@@ -63,6 +63,10 @@ good-night = Buonanotte{ $person ->
     [none] {""}
    *[other] , { $person }
 }.
+still-starting = Sono appena partito e sto ancora provando { $count ->
+    [one] una delle cose che so fare
+   *[other] { $count } delle cose che so fare
+}, quindi forse non ho ancora capito. Riprova tra un momento.
 no-model = Nessun modello linguistico è configurato, quindi capisco solo richieste semplici.
 
 ## What became of a call
@@ -84,6 +88,7 @@ error-class = { $class ->
     [BadText] non è un testo che si possa scrivere
     [BadContent] non è un testo che si possa scrivere
     [NoColumn] colonna inesistente
+    [UnknownDay] giorno che non esiste
     [UnknownZone] luogo sconosciuto
     [Timeout] troppo lento
    *[other] { $class }

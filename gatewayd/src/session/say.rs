@@ -113,7 +113,7 @@ impl Door {
         }
         drop(opening);
         voice.sink.opens(fired.turn);
-        let registered = PromptRegistered { turn: fired.turn, trace: fired.trace };
+        let registered = PromptRegistered { turn: fired.turn, trace: fired.trace, unborn: 0 };
         self.open(voice, fired.lang, &registered, words, data).await;
         Ok(fired.turn)
     }
@@ -272,7 +272,7 @@ impl Door {
         words: Sealed,
         data: Option<Sealed>,
     ) {
-        let PromptRegistered { turn, trace } = *registered;
+        let PromptRegistered { turn, trace, unborn } = *registered;
         let sink = Some(Rc::clone(&voice.sink));
         let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), sink, String::new());
         self.turns.enter(turn, handle);
@@ -280,7 +280,7 @@ impl Door {
         let planner = &self.peers.planner;
         let generation = || *planner.generations().borrow();
         let before = generation();
-        let open = OpenTurn { turn, trace, channel: voice.speaker.channel, lang };
+        let open = OpenTurn { turn, trace, channel: voice.speaker.channel, lang, unborn };
         let opened = match data {
             None => planner.open_turn(trace, open, [words]).await,
             Some(data) => planner.open_fired(trace, OpenFired { open }, [words, data]).await,

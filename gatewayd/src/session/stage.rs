@@ -129,7 +129,7 @@ impl door_policyd::Serve for Script {
     ) -> Served<PromptRegistered, 0> {
         self.note(format!("register_prompt {} {}", ask.sender, text(&words)));
         *self.policyd.borrow_mut() = Some(cx.notes());
-        Ok((PromptRegistered { turn: TurnId::new(), trace: TraceId::new() }, []))
+        Ok((PromptRegistered { turn: TurnId::new(), trace: TraceId::new(), unborn: 0 }, []))
     }
 
     async fn pair(self: Rc<Self>, _cx: Cx<DoorPolicyd>, ask: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {

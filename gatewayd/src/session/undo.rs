@@ -59,7 +59,7 @@ impl Door {
         registered: &PromptRegistered,
         thing: String,
     ) {
-        let PromptRegistered { turn, trace } = *registered;
+        let PromptRegistered { turn, trace, .. } = *registered;
         let sink = Some(Rc::clone(&voice.sink));
         let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), sink, String::new());
         self.turns.enter(turn, handle);

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use metnos_proto::edges::CtlPolicyd;
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::policyd::PolicyStatus;
 use rustix::event::PollFlags;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,6 +23,7 @@ use crate::error::{CtlError, Exit};
 use crate::health::host;
 use crate::instance::Instance;
 use crate::json_constant::ConstTrue;
+use crate::screen::human::counted;
 use crate::screen::{Ink, Screen};
 
 /// The name of the program beside this one.
@@ -28,6 +32,8 @@ pub const SUPERVISOR: &str = "metnos-supervisor";
 const READY: &str = "ready";
 /// How long everything may take until it is ready, in milliseconds.
 pub const READY_WITHIN_MS: u64 = 30_000;
+/// How long `up --detach` waits for executors that are still being tested, once everything is ready, in milliseconds.
+const BORN_WITHIN_MS: u64 = 45_000;
 /// How long between two looks at one that is starting, in milliseconds.
 const LOOK_AGAIN_MS: u64 = 50;
 /// The longest word of the supervisor on how the start went, in bytes.
@@ -100,6 +106,8 @@ pub struct Started {
     pid: Option<u32>,
     /// How long it took until all daemons were ready.
     ready_after_ms: Option<u64>,
+    /// How many executors are still being tested, and cannot be called yet; where it is not known, none is said to be.
+    unborn: u32,
 }
 
 /// Whether Metnos was started.
@@ -122,7 +130,7 @@ fn document(
     ready_after_ms: Option<u64>,
 ) -> Started {
     let instance = instance.directory().display().to_string();
-    Started { ok: ConstTrue, instance, state, created, pid, ready_after_ms }
+    Started { ok: ConstTrue, instance, state, created, pid, ready_after_ms, unborn: 0 }
 }
 
 /// Says that it is running, if it is; one that is just starting is waited for, where that is wanted.
@@ -241,11 +249,18 @@ fn detached(
     match word.map_err(|error| CtlError::failed("the supervisor is not heard", error, "look at `metnosctl status`"))? {
         Some(word) if word == READY => {
             let within_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let unborn = births(screen, instance)?;
             if screen.json() {
-                screen.document(&document(instance, StartState::Started, created, Some(pid), Some(within_ms)))?;
+                let started = document(instance, StartState::Started, created, Some(pid), Some(within_ms));
+                screen.document(&Started { unborn, ..started })?;
             } else {
                 screen
                     .line(&format!("Metnos is ready in {} after {within_ms} ms, as process {pid}.", place(instance)))?;
+                if unborn > 0 {
+                    let executors = counted(unborn.into(), "executor is", "executors are");
+                    screen
+                        .line(&format!("{executors} still being tested and cannot be called yet: metnosctl status"))?;
+                }
                 screen.line("Talk to it: metnosctl chat · look at it: metnosctl status · stop it: metnosctl down")?;
             }
             Ok(Exit::Done)
@@ -262,6 +277,23 @@ fn detached(
             let why = format!("not everything was ready within {} s; it goes on trying", READY_WITHIN_MS / 1000);
             Err(CtlError::failed("Metnos has not started", why, remedy(instance)))
         }
+    }
+}
+
+/// Waits for the executors that are still being tested, which a first start has many of, so that whoever talks to it next
+/// finds them. How many are left when the time is over; 0 where nobody answers, for then nothing can be waited for.
+fn births(screen: &mut Screen, instance: &Instance) -> Result<u32, CtlError> {
+    let until = Instant::now() + Duration::from_millis(BORN_WITHIN_MS);
+    let Ok(mut policyd) = Connection::to(instance).and_then(|mut reach| reach.open::<CtlPolicyd>()) else {
+        return Ok(0);
+    };
+    loop {
+        let Ok((report, [])) = policyd.policy_status(TraceId::NONE, PolicyStatus {}, []) else { return Ok(0) };
+        if report.unborn == 0 || Instant::now() >= until {
+            return Ok(report.unborn);
+        }
+        screen.progress(&format!("testing executors: {} to go", report.unborn))?;
+        std::thread::sleep(Duration::from_millis(LOOK_AGAIN_MS));
     }
 }
 

@@ -61,6 +61,8 @@ pub(super) struct Turn {
     pub(super) lang: Lang,
     pub(super) planner: Rc<Planner>,
     pub(super) door: Rc<TurnNotes>,
+    /// How many executors were still being tested when the turn began.
+    pub(super) unborn: u32,
     /// The thought that is under way; 0 when none is.
     pub(super) thinks: Cell<u32>,
     /// Whether what was said so far ends inside a line.
@@ -75,7 +77,7 @@ impl Planner {
         (words, data): (String, String),
         (door, cancel, pieces): (Rc<TurnNotes>, Rc<Notify>, DeltaQueue),
     ) {
-        let turn = Turn::new(&self, (open.turn, open.trace, open.lang), door);
+        let turn = Turn { unborn: open.unborn, ..Turn::new(&self, (open.turn, open.trace, open.lang), door) };
         // Not cut short, so that it is always known whether memoryd has a turn to close.
         let (has_begun, ended) = match turn.begin().await {
             Err(error) => (false, Ended::broken(speech::broken(&error, turn.lang))),
@@ -137,7 +139,7 @@ impl Planner {
 impl Turn {
     fn new(planner: &Rc<Planner>, (id, trace, lang): (TurnId, TraceId, Lang), door: Rc<TurnNotes>) -> Self {
         let (thinks, open_line) = (Cell::new(0), Cell::new(false));
-        Self { id, trace, lang, planner: Rc::clone(planner), door, thinks, open_line }
+        Self { id, trace, lang, planner: Rc::clone(planner), door, unborn: 0, thinks, open_line }
     }
 
     /// Asks memoryd for the envelope.
@@ -231,6 +233,11 @@ impl Turn {
                 Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
                 Err(error) => self.broken(&error),
             },
+            // Not a wish: the executor that it asks for may be among those that are still being tested.
+            Reply::NotUnderstood(_) if self.unborn > 0 => {
+                let why = speech::still_starting(language_of(words, self.lang), self.unborn);
+                Ended::new(TurnEnd::Unsuccessful, why)
+            }
             Reply::NotUnderstood(mut why) => {
                 // With a model these words would not be here.
                 match self.looked_up(words, envelope).await {

@@ -332,6 +332,8 @@ pub(super) struct Stage {
     pub(super) notes: mpsc::Receiver<door_planner::Note>,
     pub(super) policyd: JoinHandle<metnos_proto::link_async::Closed>,
     pub(super) link: JoinHandle<metnos_proto::link_async::Closed>,
+    /// What the door says of executors that are still being tested.
+    pub(super) unborn: u32,
 }
 
 impl Stage {
@@ -377,7 +379,7 @@ impl Stage {
         let link = tokio::task::spawn_local(door_planner::serve(end, Rc::clone(&planner)));
         let door = client(door);
         let notes = door.take_notes().unwrap();
-        Self { planner, script, door, notes, policyd: served, link }
+        Self { planner, script, door, notes, policyd: served, link, unborn: 0 }
     }
 
     pub(super) async fn open(&self, turn: TurnId, words: &[u8]) -> Result<(), RpcError> {
@@ -394,7 +396,7 @@ impl Stage {
     }
 
     pub(super) async fn open_on(&self, channel: Channel, turn: TurnId, words: &[u8]) -> Result<(), RpcError> {
-        let open = OpenTurn { turn, trace: TraceId::new(), channel, lang: Lang::En };
+        let open = OpenTurn { turn, trace: TraceId::new(), channel, lang: Lang::En, unborn: self.unborn };
         self.door.open_turn(TraceId::new(), open, [sealed(words)]).await.map(|_| ())
     }
 

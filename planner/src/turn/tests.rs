@@ -115,6 +115,23 @@ fn run_without_result_is_reported_without_release() {
 }
 
 #[test]
+fn before_every_executor_is_tested_what_is_not_understood_is_to_be_said_again() {
+    run(async {
+        let mut stage = Stage::new(&[]);
+        stage.unborn = 3;
+        let (text, calls, done) = stage.ask("paint the fence").await;
+        assert!(text.is_empty() && calls.is_empty());
+        assert_eq!(done.end, TurnEnd::Unsuccessful);
+        assert!(done.why.contains("still trying out 3 of my abilities"), "{}", done.why);
+        assert_eq!(stage.script.asked("close_turn"), ["close_turn unsuccessful "]);
+        // What is understood is answered all the same.
+        let (text, _, done) = stage.ask("hello").await;
+        assert_eq!(done.end, TurnEnd::Answered, "{}", done.why);
+        assert!(!text.is_empty());
+    });
+}
+
+#[test]
 fn words_that_are_not_understood_cause_no_call_and_become_a_wish() {
     run(async {
         let mut stage = Stage::new(&[("fs_read", file("x"))]);

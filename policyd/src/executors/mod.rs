@@ -46,7 +46,7 @@ pub(crate) struct Executors {
     /// Whether the pool was looked at and every birth tried, at least once.
     settled: watch::Sender<bool>,
     /// Executors whose birth is under way or still to come.
-    pub(crate) unborn: Cell<usize>,
+    unborn: Cell<usize>,
 }
 
 /// What was kept of them.
@@ -85,6 +85,11 @@ impl Executors {
             settled: watch::Sender::new(false),
             unborn: Cell::new(0),
         })
+    }
+
+    /// How many executors' births are under way or still to come.
+    pub(crate) fn unborn(&self) -> u32 {
+        u32::try_from(self.unborn.get()).unwrap_or(u32::MAX)
     }
 
     /// Waits until the pool was looked at and every birth tried.

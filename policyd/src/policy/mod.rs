@@ -200,7 +200,7 @@ impl Policy {
             undecided: self.anchors.undecided(),
             signed_line: self.anchors.chain.borrow().last.map_or(0, |last| last.seq),
             unsigned_lines: self.anchors.chain.borrow().unsigned,
-            unborn: count(self.executors.unborn.get()),
+            unborn: self.executors.unborn(),
             stopped_ms: switches.get(&SwitchTarget::All).map_or(0, |thrown| thrown.since_ms.max(1)),
             stopped_by: switches.get(&SwitchTarget::All).map_or_else(String::new, |thrown| thrown.by.clone()),
             disabled: switches.keys().filter_map(SwitchTarget::executor).map(str::to_owned).collect(),

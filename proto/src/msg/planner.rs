@@ -16,6 +16,8 @@ words! {
         pub channel: Channel,
         /// The language to answer in.
         pub lang: Lang,
+        /// How many executors are still being tested: what is not understood may be for one of them.
+        pub unborn: u32,
     }
 
     /// Start a turn that no person began: the owner's words come beside it, and after them what came from outside.

@@ -52,6 +52,8 @@ words! {
         pub turn: TurnId,
         /// Its trace.
         pub trace: TraceId,
+        /// How many executors are still being tested, and cannot be called yet.
+        pub unborn: u32,
     }
 
     /// A person's answer to a card, as it came over the channel. It counts for a card of that very principal,

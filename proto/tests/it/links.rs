@@ -113,7 +113,7 @@ impl door_planner::Serve for Echo {
 }
 
 fn turn() -> OpenTurn {
-    OpenTurn { turn: TurnId::new(), trace: TraceId::new(), channel: Channel::Cli, lang: Lang::En }
+    OpenTurn { turn: TurnId::new(), trace: TraceId::new(), channel: Channel::Cli, lang: Lang::En, unborn: 0 }
 }
 
 fn on_tokio<T>(future: impl Future<Output = T>) -> T {

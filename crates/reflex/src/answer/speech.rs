@@ -352,6 +352,12 @@ pub fn broken(error: &RpcError, lang: Lang) -> String {
     }
 }
 
+/// That executors are still being tested, and what was said may be for one of them.
+#[must_use]
+pub fn still_starting(lang: Lang, unborn: u32) -> String {
+    tell(lang, Key::StillStarting, &[("count", u64::from(unborn).into())])
+}
+
 /// That a turn took too long.
 #[must_use]
 pub fn too_long(lang: Lang) -> String {

@@ -193,7 +193,7 @@ impl Hostile {
     }
 
     async fn open_turn(&self, turn: TurnId, trace: TraceId, text: &str) -> String {
-        let ask = OpenTurn { turn, trace, channel: Channel::Cli, lang: Lang::En };
+        let ask = OpenTurn { turn, trace, channel: Channel::Cli, lang: Lang::En, unborn: 0 };
         match sealed(text) {
             Ok(words) => outcome(self.planner.open_turn(trace, ask, [words]).await, |_| "opened".to_owned()),
             Err(error) => error.to_string(),
