@@ -256,6 +256,10 @@ impl Trace {
         context.who = who;
         context.attended = principal.get("role").and_then(Value::as_str) != Some("scheduler");
         context.said(prompt, registered, self.world.lang);
+        if let Some(before) = event.get("before").filter(|_| registered) {
+            let before = before.as_str().ok_or_else(|| malformed("`before` must be a text"))?;
+            context.follows(before, prompt, self.world.lang);
+        }
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use metnos_policy::evidence::context::{Context, Who, World};
 use metnos_policy::evidence::results::Output;
+use metnos_policy::text::pointing::points_back;
 use metnos_proto::edge::{ServeError, Word};
 use metnos_proto::edges::planner_policyd::Ask;
 use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};
@@ -20,6 +21,13 @@ use crate::shares::{TURNS, Taken};
 pub const MAX_TURNS: usize = TURNS.all;
 /// How long a turn may lie untouched before another may take its place, in milliseconds.
 pub const IDLE_MS: u64 = 600_000;
+
+/// How long ago words may have been said that others point back at, in milliseconds.
+pub const POINTS_BACK_MS: u64 = 600_000;
+/// The longest words that are kept for that, in bytes.
+const MAX_LAST_WORDS: usize = 2_048;
+/// How many principals' words are.
+const MAX_SPEAKERS: usize = 64;
 
 /// The words by which people ask for something to be taken back, in both languages. "Annulla" alone is no such word: it also
 /// cancels an appointment.
@@ -260,6 +268,29 @@ impl Turn {
 #[derive(Debug, Default)]
 pub struct Turns {
     open: HashMap<TurnId, Turn>,
+    said: LastWords,
+}
+
+/// What each principal said last, for words that point back at it.
+#[derive(Debug, Default)]
+struct LastWords(HashMap<String, (String, u64)>);
+
+impl LastWords {
+    /// The words that he said last, if that was not long ago; and these in their place.
+    fn exchange(&mut self, principal: &str, words: &str, now_ms: u64) -> Option<String> {
+        let recent = |said_ms: u64| now_ms.saturating_sub(said_ms) <= POINTS_BACK_MS;
+        self.0.retain(|_, (_, said_ms)| recent(*said_ms));
+        let before = self.0.remove(principal).map(|(words, _)| words);
+        // "Add rice to it", "and tea": what the first one has named, the second means as well.
+        let kept = match &before {
+            Some(before) if points_back(words) => format!("{before}\n{words}"),
+            Some(_) | None => words.to_owned(),
+        };
+        if kept.len() <= MAX_LAST_WORDS && self.0.len() < MAX_SPEAKERS {
+            self.0.insert(principal.to_owned(), (kept, now_ms));
+        }
+        before
+    }
 }
 
 impl Turns {
@@ -291,6 +322,11 @@ impl Turns {
         }
         self.open.insert(id, turn);
         Ok(evicted)
+    }
+
+    /// The words that this principal said last, if that was not long ago; from now on these are.
+    pub fn exchange_words(&mut self, principal: &str, words: &str, now_ms: u64) -> Option<String> {
+        self.said.exchange(principal, words, now_ms)
     }
 
     /// The turn, if it is open.
@@ -557,6 +593,29 @@ mod tests {
         let mut timer = said("undo it");
         timer.flow.attended = false;
         assert_eq!(rule(&mut timer), Err("undo.read".into()));
+    }
+
+    #[test]
+    fn last_words_are_of_one_principal_recent_and_bounded() {
+        let mut turns = Turns::default();
+        assert_eq!(turns.exchange_words("a", "one", 0), None);
+        assert_eq!(turns.exchange_words("b", "other", 1), None);
+        assert_eq!(turns.exchange_words("a", "two", 2).as_deref(), Some("one"));
+        assert_eq!(turns.exchange_words("c", "the shopping list", 2), None);
+        assert_eq!(turns.exchange_words("c", "add rice to it", 2).as_deref(), Some("the shopping list"));
+        let chained = turns.exchange_words("c", "good night", 2);
+        assert_eq!(chained.as_deref(), Some("the shopping list\nadd rice to it"));
+        assert_eq!(turns.exchange_words("c", "and that", 2).as_deref(), Some("good night"));
+        assert_eq!(turns.exchange_words("a", "three", 3 + POINTS_BACK_MS), None, "that was long ago");
+        assert_eq!(
+            turns.exchange_words("a", &"x".repeat(MAX_LAST_WORDS + 1), 4 + POINTS_BACK_MS).as_deref(),
+            Some("three")
+        );
+        assert_eq!(turns.exchange_words("a", "four", 5 + POINTS_BACK_MS), None, "too long to be kept");
+        for n in 0..2 * MAX_SPEAKERS {
+            turns.exchange_words(&n.to_string(), "hello", 6 + POINTS_BACK_MS);
+        }
+        assert!(turns.said.0.len() <= MAX_SPEAKERS);
     }
 
     #[test]

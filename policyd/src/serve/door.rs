@@ -58,11 +58,18 @@ impl door_policyd::Serve for Policy {
         let (turn, trace) = (TurnId::new(), TraceId::new());
         let now = self.base.clock.monotonic_ms();
         let world = self.people.world(&principal);
-        let evicted = self.calls.turns.borrow_mut().open(turn, Turn::new(trace, principal, world, &words, now), now)?;
+        let (name, lang) = (principal.name.clone(), world.lang);
+        let mut opened = Turn::new(trace, principal, world, &words, now);
+        let mut turns = self.calls.turns.borrow_mut();
+        if let Some(before) = turns.exchange_words(&name, &words, now) {
+            opened.flow.follows(&before, &words, lang);
+        }
+        let evicted = turns.open(turn, opened, now)?;
+        drop(turns);
         if let Some(evicted) = evicted {
             self.forget(evicted);
         }
-        Ok((PromptRegistered { turn, trace }, []))
+        Ok((PromptRegistered { turn, trace, unborn: self.executors.unborn() }, []))
     }
 
     async fn fire(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Fire, []: [Sealed; 0]) -> Served<Fired, 1> {

@@ -263,7 +263,7 @@ fn source(
     if value.as_str().is_some_and(|text| world.is_owner(text)) {
         return (Source::Owner, trusted);
     }
-    let called = || value.as_str().is_some_and(|path| context.words.call_file(path));
+    let called = || value.as_str().is_some_and(|path| context.calls_file(path));
     if context.is_clean() && role == Role::Path && asked.claimed(pointer).next().is_none() && called() {
         return (Source::Called, context.label);
     }

@@ -10,6 +10,7 @@ use metnos_proto::msg::common::{Integrity, Label, Lang, Level, Readers, Standing
 
 use crate::call::paths::Places;
 use crate::evidence::intent::Intent;
+use crate::text::pointing;
 use crate::text::words::{Words, fold};
 
 /// The most questions in one turn; the next one stops it (design: policy §7).
@@ -119,6 +120,9 @@ pub struct Context {
     pub label: Label,
     /// What the owner typed.
     pub words: Words,
+    /// What the owner typed just before, where the words of this turn point back at it. A file that it has called is one that
+    /// these words may mean; it endorses nothing else.
+    pub before: Words,
     /// What someone else typed: it endorses nothing, but an address that he has typed himself carries nothing of the owner's.
     pub heard: Words,
     /// A person waits for the answer: no hook, timer or schedule.
@@ -143,6 +147,7 @@ impl Context {
             who,
             label: Label::CLEAN,
             words: Words::default(),
+            before: Words::default(),
             heard: Words::default(),
             attended: true,
             intent: Intent::default(),
@@ -167,6 +172,19 @@ impl Context {
                 self.read(Label { integrity: Integrity::Untrusted, readers: Readers::Public }, true)
             }
         }
+    }
+
+    /// These words of a turn follow others of the same person, which they may point back at.
+    pub fn follows(&mut self, before: &str, words: &str, lang: Lang) {
+        if self.who == Who::Owner && pointing::points_back(words) {
+            self.before.add(before, lang);
+        }
+    }
+
+    /// Whether the owner has called this file by its name, in these words or in those that they point back at.
+    #[must_use]
+    pub fn calls_file(&self, path: &str) -> bool {
+        self.words.call_file(path) || self.before.name_file(path) || self.before.call_file(path)
     }
 
     /// The words of the caller.
@@ -241,6 +259,20 @@ mod tests {
         assert!(owner.is_clean() && owner.words.mention("x"));
         owner.said("forwarded y", false, Lang::En);
         assert!(!owner.is_clean() && !owner.words.mention("y"));
+    }
+
+    #[test]
+    fn words_before_name_a_file_only_for_words_that_point_back() {
+        let says = |who: Who, words: &str| {
+            let mut context = Context::new(who);
+            context.said(words, true, Lang::En);
+            context.follows("what is on the shopping list?", words, Lang::En);
+            context
+        };
+        assert!(says(Who::Owner, "add rice to it").calls_file("notes/shopping.md"));
+        assert!(!says(Who::Owner, "add rice to it").calls_file("notes/diary.md"));
+        assert!(!says(Who::Owner, "good morning").calls_file("notes/shopping.md"));
+        assert!(!says(Who::Guest, "add rice to it").calls_file("notes/shopping.md"));
     }
 
     #[test]

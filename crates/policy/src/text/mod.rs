@@ -5,4 +5,5 @@ mod boundaries;
 pub mod carriers;
 pub mod dates;
 pub mod numbers;
+pub mod pointing;
 pub mod words;
