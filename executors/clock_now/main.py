@@ -1,4 +1,5 @@
-"""Tells the time: now, in UTC or in a time zone. It reads no file and asks nobody but the machine's own clock.
+"""Tells the time: now, in UTC or in a time zone, and how far a day is from now. It reads no file and asks nobody but the
+machine's own clock.
 
 A sandbox has no database of time zones, so the rules in force stand here, one line for all places that share one (POSIX
 form, as `man tzset` describes it). They are those of tzdata 2025b; a country that has changed its mind since is told wrongly,
@@ -256,6 +257,20 @@ def local(rule, zone, now):
         raise Refused("UnknownZone", f"{zone} has no rule that a clock can be read by") from None
 
 
+def distance(day, today):
+    """How many days `day` is from `today` (seconds of local time), which weekday it is, and whether it is over."""
+    try:
+        year, month, of_month = (int(part) for part in day.split("-"))
+        begin = days_before(year, month, of_month)
+        real = 1 <= month <= 12 and time.gmtime(begin * DAY)[:3] == (year, month, of_month)
+    except (ValueError, OverflowError, OSError):
+        real = False
+    if not real:
+        raise Refused("UnknownDay", f"{day} is no day of the calendar; write it as 2026-12-24")
+    away = begin - today // DAY
+    return {"day": day, "day_weekday": WEEKDAYS[(begin + 3) % 7], "away": abs(away), "past": away < 0}
+
+
 def act(args):
     now = int(time.time())
     zone = args.get("zone", "UTC")
@@ -277,7 +292,9 @@ def act(args):
     if zone == "UTC" and offset:
         zone = f"UTC{written}"
     place = f"UTC{written}" if zone.startswith("UTC") else f"{zone}, UTC{written}"
+    told = distance(args["day"], now + offset) if "day" in args else {}
     return {
+        **told,
         "ok": True,
         "text": f"{date} {clock} ({place})",
         "iso": f"{date}T{clock}{written}",

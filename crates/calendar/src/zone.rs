@@ -2,8 +2,9 @@
 //! (`Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)`). The rule was taken there from the system's database, so that no daemon
 //! needs tables of places behind its lock. Pure; what it cannot read is no zone.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::{Offset, TimeZone};
+use jiff::{Timestamp, Zoned};
 
 /// The longest text of a zone, in bytes.
 pub const MAX_TEXT: usize = 128;
@@ -154,6 +155,37 @@ impl Zone {
         }
         let zone = TimeZone::posix(text).ok()?;
         is_near(&zone).then_some(Self::Ruled(zone))
+    }
+
+    /// This instant, in seconds since 1970, on the clock of the zone; `None` where the calendar ends before it.
+    #[must_use]
+    pub fn at(&self, now: i64) -> Option<Zoned> {
+        Some(Timestamp::from_second(now).ok()?.to_zoned(self.time_zone()?))
+    }
+
+    /// The moment at which the clock of the zone shows this, written as `2026-11-24T10:00`, `2026-11-24T10:00:30` or
+    /// `2026-11-24` for midnight. What a change of the clocks leaves out is the next moment there is; what comes twice, the
+    /// first.
+    #[must_use]
+    pub fn civil(&self, text: &str) -> Option<Zoned> {
+        let shape = |form: &str| {
+            let fits = |(byte, like): (u8, u8)| if like == b'0' { byte.is_ascii_digit() } else { byte == like };
+            text.len() == form.len() && text.bytes().zip(form.bytes()).all(fits)
+        };
+        let local = match () {
+            () if shape("0000-00-00T00:00") => format!("{text}:00").parse::<DateTime>().ok()?,
+            () if shape("0000-00-00T00:00:00") => text.parse().ok()?,
+            () if shape("0000-00-00") => text.parse::<Date>().ok()?.to_datetime(Time::midnight()),
+            () => return None,
+        };
+        local.to_zoned(self.time_zone()?).ok()
+    }
+
+    fn time_zone(&self) -> Option<TimeZone> {
+        match self {
+            Self::Fixed(ahead) => Some(TimeZone::fixed(Offset::from_seconds(i32::try_from(*ahead).ok()?).ok()?)),
+            Self::Ruled(zone) => Some(zone.clone()),
+        }
     }
 
     /// How many seconds the clock is ahead of UTC at that instant, in seconds since 1970.

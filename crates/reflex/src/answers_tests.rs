@@ -262,8 +262,8 @@ fn answers_read_as_people_speak() {
         "list_read",
         path.clone(),
         on(json!(["milk", "eggs"])),
-        "On the shopping list: milk and eggs.",
-        "Sulla lista della spesa: milk e eggs.",
+        "On the shopping list: milk and eggs (2 things).",
+        "Sulla lista della spesa: milk e eggs (2 cose).",
     );
     both("list_read", path, on(json!([])), "On the shopping list: nothing.", "Sulla lista della spesa: niente.");
     both(

@@ -24,7 +24,7 @@ pub enum InstanceQuestion {
     Languages,
 }
 
-const ITSELF: [(&str, Lang); 29] = [
+const ITSELF: [(&str, Lang); 37] = [
     ("status", Lang::En),
     ("how are you", Lang::En),
     ("how are you doing", Lang::En),
@@ -53,6 +53,14 @@ const ITSELF: [(&str, Lang); 29] = [
     ("how have you been", Lang::En),
     ("come te la passi", Lang::It),
     ("come butta", Lang::It),
+    ("how are you today", Lang::En),
+    ("how are things", Lang::En),
+    ("how are you feeling", Lang::En),
+    ("are you well", Lang::En),
+    ("come stai oggi", Lang::It),
+    ("come va oggi", Lang::It),
+    ("come va la vita", Lang::It),
+    ("come sta andando", Lang::It),
     ("come ti senti", Lang::It),
 ];
 

@@ -269,6 +269,10 @@ impl Reflex<'_> {
                     answer::speech::good_night(lang, &self.envelope.home)
                 }
                 instance_questions::InstanceQuestion::Languages => answer::speech::languages(lang),
+                instance_questions::InstanceQuestion::Person if self.envelope.home.person.is_empty() => {
+                    let said = dialogue::introduction(self.envelope, lang);
+                    said.unwrap_or_else(|| answer::speech::who_you_are(lang, &self.envelope.home))
+                }
                 instance_questions::InstanceQuestion::Person => answer::speech::who_you_are(lang, &self.envelope.home),
             });
         }
@@ -321,7 +325,14 @@ impl Reflex<'_> {
             folder: &self.envelope.home.lists,
             italian: words::lists::is_italian(tokens, self.envelope.lang),
         };
-        Words { text: self.text, tokens, known: self.known, lang: self.lang, lists }
+        Words {
+            text: self.text,
+            tokens,
+            known: self.known,
+            lang: self.lang,
+            lists,
+            now: (self.envelope.home.now, &self.envelope.home.zone),
+        }
     }
 
     /// What the words ask for, taken as one request.
@@ -648,6 +659,8 @@ pub fn language_of(words: &str, usual: Lang) -> Lang {
 
 #[cfg(test)]
 mod answers_tests;
+#[cfg(test)]
+mod days_tests;
 #[cfg(test)]
 mod household_tests;
 #[cfg(test)]

@@ -33,7 +33,7 @@ mod words;
 
 pub use reading::{Grain, Kind, Length, Reading};
 
-use jiff::Zoned;
+pub use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 
 /// The longest text that is read, in bytes.

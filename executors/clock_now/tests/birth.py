@@ -40,6 +40,24 @@ def cases():
             "expect": {"ok": False, "class": "UnknownZone"},
         },
         {
+            "name": "a day long over is told with its weekday",
+            "files": {},
+            "args": {"day": "2020-04-25"},
+            "expect": {"ok": True, "values": {"/day": "2020-04-25", "/day_weekday": "saturday", "/past": True}},
+        },
+        {
+            "name": "a day before 1970 has its weekday",
+            "files": {},
+            "args": {"day": "1900-02-28"},
+            "expect": {"ok": True, "values": {"/day_weekday": "wednesday", "/past": True}},
+        },
+        {
+            "name": "a day that the calendar has not is unknown",
+            "files": {},
+            "args": {"day": "2026-02-29"},
+            "expect": {"ok": False, "class": "UnknownDay"},
+        },
+        {
             "name": "a place that nobody knows is unknown",
             "files": {},
             "args": {"zone": "Atlantis"},

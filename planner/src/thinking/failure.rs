@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 40] = [
+const CLASSES: [&str; 41] = [
     "Ambiguous",
     "BadArgument",
     "BadContent",
@@ -45,6 +45,7 @@ const CLASSES: [&str; 40] = [
     "TooMany",
     "TooMuch",
     "TooSlow",
+    "UnknownDay",
     "UnknownZone",
     "Unreachable",
 ];
@@ -77,7 +78,7 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
         "NoDates" => "No column of the table holds dates: ask without a month, or name the column of them as `dates`",
         "NotOnList" => "It does not stand on the list: tell the person",
         "BadArgument" | "BadItem" | "BadQuery" | "BadPattern" | "BadText" | "BadTime" | "BadUrl" | "NoColumn"
-        | "UnknownZone" => "An argument cannot be used: `look` at the result says which",
+        | "UnknownDay" | "UnknownZone" => "An argument cannot be used: `look` at the result says which",
         "NoSpace" => "There is no room on the disk: tell the person",
         "DnsError" | "HttpError" | "NoAnswer" | "Redirect" | "TlsError" | "Unreachable" | "TooSlow" => {
             "The other side gave no usable answer: try once more, or tell the person"

@@ -7,7 +7,7 @@
 //!
 //! `{name?one|other}` chooses by a number, by yes or no, by whether a text or list holds anything;
 //! `{name?none|one|other}` has a choice of its own for nothing, and `{name=value?same|other}` compares. A choice is a
-//! sentence itself, in which one further choice may stand.
+//! sentence itself, in which two further ones may stand, one within the other.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::msg::common::Lang;
 /// The longest sentence, in characters.
 pub const MAX_SENTENCE: usize = 480;
 /// How many choices stand within each other.
-const MAX_NESTED: usize = 2;
+const MAX_NESTED: usize = 3;
 /// The most sentences about errors in one language.
 pub const MAX_REFUSED: usize = 32;
 /// The name under which any other error stands.
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_read_with_its_sentences_and_two_deep() {
+    fn a_choice_is_read_with_its_sentences_and_three_deep() {
         let (one, other) = (vec![Part::Words("is")], vec![Part::Words("are "), Part::Value("n", Form::Count)]);
         let choice = |same, none| Choice { name: "n", same, none, one: one.clone(), other: other.clone() };
         assert_eq!(parts("{n?is|are {n:count}}").unwrap(), [Part::Choice(choice(None, None))]);
@@ -311,7 +311,7 @@ mod tests {
             "{?a|b}",
             "{n=?a|b}",
             "{n=x?a|b|c}",
-            "{n?{m?{o?a|b}|b}|c}",
+            "{n?{m?{o?{p?a|b}|b}|b}|c}",
             "{n?a|{b}",
             "{n:count?a|b}",
         ] {

@@ -111,6 +111,8 @@ fn unfit(part: &Value, kind: Option<SlotKind>) -> Option<&'static str> {
             | SlotKind::Folder
             | SlotKind::Place
             | SlotKind::New
+            | SlotKind::Note
+            | SlotKind::Name
             | SlotKind::List
             | SlotKind::Items
             | SlotKind::Text

@@ -91,6 +91,10 @@ names! {
         Place = "place",
         /// The path of something that need not exist.
         New = "new",
+        /// What a note is to be called, one that is there or not: its path in `notes/`.
+        Note = "note",
+        /// A new name for the file of the request: its path beside that one, with the same ending.
+        Name = "name",
         /// A list by its name.
         List = "list",
         /// Things, a line for each.

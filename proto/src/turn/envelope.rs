@@ -143,6 +143,9 @@ pub struct Home {
     /// The day that it is there at this moment, such as `Wednesday 25 November 2026`; empty where nobody has said so.
     #[serde(default)]
     pub day: String,
+    /// This moment, in seconds since 1970; 0 where nobody has said so.
+    #[serde(default)]
+    pub now: i64,
     /// Whether the caller is another person than the owner.
     #[serde(default)]
     pub guest: bool,
@@ -183,6 +186,7 @@ impl Home {
         let ahead = Zone::read(&self.zone).map(|zone| zone.ahead(now));
         self.offset = ahead.map_or_else(String::new, zone::offset_text);
         self.day = day_text(now, ahead.unwrap_or(0));
+        self.now = now;
         self
     }
 }

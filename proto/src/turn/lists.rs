@@ -95,7 +95,9 @@ fn plain(word: &str) -> Vec<String> {
 #[must_use]
 pub fn phrase(words: &[&str]) -> Option<(usize, Kind)> {
     let noun = words.iter().take(MOST_WORDS + 1).position(|word| is_one_of(&word.to_lowercase(), NOUNS))?;
-    let before: Vec<String> = words[..noun].iter().flat_map(|word| plain(word)).collect();
+    // "A new list called camping" is of camping.
+    let is_new = |word: &String| word == "new";
+    let before: Vec<String> = words[..noun].iter().flat_map(|word| plain(word)).skip_while(is_new).collect();
     if before.iter().any(|word| word != "to" && (is_one_of(word, BEFORE) || is_one_of(word, OF))) {
         return None;
     }
@@ -143,6 +145,22 @@ pub fn unnamed(text: &str) -> Option<Kind> {
     text.split(|c: char| !c.is_alphanumeric()).any(is_of_supplies).then(|| Kind(SHOPPING.to_owned()))
 }
 
+/// The list of the shopping where it is only called the shopping: "dalla spesa", "to the shopping". `before` are the words before
+/// it, with the preposition that makes a place of it.
+#[must_use]
+pub fn bare(word: &str, before: &[&str]) -> Option<Kind> {
+    let before = |back: usize, words: &str| {
+        let at = before.len().checked_sub(back);
+        at.is_some_and(|at| is_one_of(&before[at].to_lowercase(), words))
+    };
+    let is_place = match word.to_lowercase().as_str() {
+        "spesa" => before(1, "alla nella dalla sulla"),
+        "shopping" | "groceries" => before(1, "the my our") && before(2, "to on onto in into off from"),
+        _ => false,
+    };
+    is_place.then(|| Kind(SHOPPING.to_owned()))
+}
+
 /// The lists that a text calls.
 #[must_use]
 pub fn called(text: &str) -> Vec<Kind> {
@@ -156,7 +174,8 @@ pub fn called(text: &str) -> Vec<Kind> {
     for at in 0..words.len() {
         let follows = at.checked_sub(1).is_some_and(|before| is_one_of(&words[before].to_lowercase(), BEFORE));
         let italian = !words[at].eq_ignore_ascii_case("list") && is_one_of(&words[at].to_lowercase(), NOUNS);
-        if let Some((_, kind)) = phrase(&words[at..]).filter(|_| follows || italian)
+        let by_noun = phrase(&words[at..]).filter(|_| follows || italian).map(|(_, kind)| kind);
+        if let Some(kind) = by_noun.or_else(|| bare(words[at], &words[..at]))
             && !found.contains(&kind)
         {
             found.push(kind);
@@ -189,11 +208,23 @@ mod tests {
             ("scrivi pane sulla lista spesa", "shopping"),
             ("what is on our Packing List?", "packing"),
             ("make a list called packing", "packing"),
+            ("make a new list called packing", "packing"),
+            ("togli latte e caffè dalla spesa", "shopping"),
+            ("put eggs on the shopping", "shopping"),
             ("crea una lista chiamata valigia", "valigia"),
         ] {
             assert_eq!(kind(text), [of], "{text}");
         }
-        for text in ["list notes", "please list the files", "listen to me", "", "list"] {
+        for text in [
+            "list notes",
+            "please list the files",
+            "listen to me",
+            "",
+            "list",
+            "la spesa è cara",
+            "go shopping",
+            "the shopping is done",
+        ] {
             assert_eq!(kind(text), Vec::<String>::new(), "{text}");
         }
     }

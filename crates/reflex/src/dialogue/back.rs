@@ -4,6 +4,7 @@ use metnos_proto::msg::common::CallRef;
 use metnos_proto::msg::policyd::Literal;
 use serde_json::{Map, Value, json};
 
+use super::more::list_called;
 use super::phrase::{Phrase, is_pronoun};
 use super::{Reply, Talk, Turn, is_folder, is_place, lang_of};
 use crate::answer::speech;
@@ -91,6 +92,8 @@ const POINTERS: &[&str] = &[
 ];
 /// Pronouns that hang on an Italian verb, longest first.
 const CLITICS: &[&str] = &["melo", "mela", "meli", "mele", "celo", "cela", "lo", "la", "li", "le"];
+/// Italian orders to put something into what the last request was about.
+const PUTS_INTO_IT: &str = "aggiungici mettici scrivici segnaci inseriscici aggiungerci metterci scriverci";
 /// The fewest letters of a verb on which one hangs.
 const MIN_VERB: usize = 3;
 /// The most words of a value that takes another's place.
@@ -394,7 +397,11 @@ impl Talk<'_, '_> {
         }
         let named = if subject.contains(char::is_whitespace) { format!("\"{subject}\"") } else { subject.clone() };
         let is_file = !is_folder(subject, &self.envelope.named);
-        for text in rewritten(phrase, &named) {
+        // What is put on a list is put there as a thing of it: the list is called as it was.
+        let article = if phrase.lang == metnos_proto::msg::common::Lang::It { "la" } else { "the" };
+        let list = list_called(&turn.text).map(|list| format!("{article} {list}"));
+        let texts: Vec<String> = list.iter().chain([&named]).flat_map(|name| rewritten(phrase, name)).collect();
+        for text in texts {
             let Some(plan) = self.planned(&text, upto) else { continue };
             // What changes something points back only to the one file of the very last request.
             if self.reads(&plan) || is_last && is_file && self.names(&plan, subject) {
@@ -424,6 +431,11 @@ fn rewritten(phrase: &Phrase<'_>, path: &str) -> Vec<String> {
     if phrase.words.get(begin).is_some_and(|word| is_word_of(&word.plain, "lo la li le")) && phrase.len() > begin + 1 {
         let rest = phrase.typed(begin + 2, phrase.len());
         texts.push(format!("{} {path} {rest}", phrase.words[begin + 1].plain).trim_end().to_owned());
+    }
+    // "Aggiungici anche le candeline": the pronoun is the place.
+    if phrase.words.first().is_some_and(|word| is_word_of(&word.plain, PUTS_INTO_IT)) {
+        let begin = 1 + usize::from(phrase.words.get(1).is_some_and(|word| is_word_of(&word.plain, "anche pure")));
+        texts.push(format!("aggiungi {} a {path}", phrase.typed(begin, phrase.len())));
     }
     // "And how many words?": about the same file.
     if phrase.says(0, "and").is_some() || phrase.says(0, "e").is_some() {

@@ -2,6 +2,7 @@
 //! whole request by planning the person's last requests anew; nothing is taken from a result or from what another principal
 //! said. Pure and bounded: the same words after the same words give the same reply.
 
+mod antecedent;
 mod back;
 mod more;
 mod phrase;
@@ -14,6 +15,7 @@ use metnos_proto::msg::common::Lang;
 use crate::answer::speech::{self, Doubt};
 use crate::{Plan, PlannedCall, READ, Reply, Unable, impossible};
 use phrase::Phrase;
+pub use recollection::introduction;
 
 /// How many of the last requests are looked at.
 pub const MAX_BACK: usize = 4;
@@ -34,14 +36,23 @@ pub fn reply(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Reply {
     if phrase.as_ref().is_some_and(Talk::names_only_a_zone) {
         alone = Reply::NotUnderstood(speech::not_understood(envelope.lang, Doubt::Unknown, &[]));
     }
-    let (Reply::NotUnderstood(_), Some(phrase)) = (&alone, phrase) else { return alone };
+    let several = matches!(&alone, Reply::Plan(plan) if plan.answers.len() > 1);
+    let Some(phrase) = phrase.filter(|_| several || matches!(alone, Reply::NotUnderstood(_))) else { return alone };
     let mut talk = Talk { envelope, plain, scratch: None, left: MAX_PLANNED };
     let upto = envelope.recent.len();
+    if several {
+        // "How much did we spend? Look at expenses.csv" is one question, and not also a wish to see the file.
+        return talk.aside(&phrase, upto).map_or(alone, Reply::Plan);
+    }
     if let Some(said) = talk.recollection(&phrase) {
         return Reply::Say(said);
     }
     if let Some(asked) = talk.which(&phrase, upto) {
         return Reply::Say(speech::which(phrase.lang, &asked));
+    }
+    let whole = talk.antecedent(&phrase, upto).or_else(|| talk.listed(&phrase, upto));
+    if let Some(plan) = whole.or_else(|| talk.aside(&phrase, upto)) {
+        return Reply::Plan(plan);
     }
     if upto > 0 && (phrase.len() <= SHORT || phrase.points_back()) {
         let past = talk.past(upto);

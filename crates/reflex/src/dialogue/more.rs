@@ -25,10 +25,10 @@ const VERBS: &str = "buy get call ring phone send mail text remind play turn swi
     telefona manda invia scrivi leggi ricorda ricordami ricordati suona metti accendi spegni fai fa apri chiudi togli cancella sposta \
     rinomina copia svuota mostra trova cerca controlla conta prenota ordina paga vai vieni aspetta guarda pensa prova dimmi fammi";
 /// Words with which words say more than a thing: "dinner is ready".
-const SENTENCES: &str = "is are be was were will would could can want wanna need do does tell give let it we us you i me c è sono voglio \
+const SENTENCES: &str = "is are be was were will would could can want wanna need do does tell give let it we us you me c è sono voglio \
     vorrei puoi potresti devi dimmi dici dammi mi me ti ci";
 /// What a line of a list begins with.
-const ITEM: &str = "- ";
+pub(super) const ITEM: &str = "- ";
 
 impl Talk<'_, '_> {
     /// The last request with other things of a list, where it was about things of one and nothing came between.
@@ -74,7 +74,8 @@ impl Talk<'_, '_> {
             return None;
         }
         let last = past.last()?;
-        let (plan, list) = (last.plan()?, list_called(&last.text)?);
+        // "And tea too" calls no list itself: the one is meant that was called last before it.
+        let (plan, list) = (last.plan()?, past.iter().rev().find_map(|turn| list_called(&turn.text))?);
         let [call] = plan.calls.as_slice() else { return None };
         let roles = &self.candidate(&call.executor).filter(|one| one.class != crate::READ)?.roles;
         let of_role = |wanted: &str| roles.iter().find(|(_, role)| role == wanted);
@@ -96,7 +97,7 @@ impl Talk<'_, '_> {
 }
 
 /// The words of a request that call a list.
-fn list_called(text: &str) -> Option<&str> {
+pub(super) fn list_called(text: &str) -> Option<&str> {
     let tokens = token::tokens(text)?;
     let (at, (count, _)) = (0..tokens.len()).find_map(|at| Some((at, lists::called_at(&tokens, at)?)))?;
     let (first, last) = (tokens.get(at)?, tokens.get((at + count).checked_sub(1)?)?);
@@ -127,7 +128,7 @@ fn things<'a>(phrase: &Phrase<'a>) -> Option<&'a str> {
     let parts = tokens.split_inclusive(|word| word.ends_clause).flat_map(|part| part.split(is_joint));
     let mut parts = parts.filter(|part| !part.is_empty());
     let is_verb = tokens.first().is_some_and(|word| is_one_of(word, VERBS))
-        || tokens.iter().any(|word| is_one_of(word, SENTENCES));
+        || tokens.iter().any(|word| is_one_of(word, SENTENCES) || word.text == "I");
     (!said.is_empty() && !is_verb && phrase.ordinal().is_none() && parts.all(is_thing)).then_some(said)
 }
 

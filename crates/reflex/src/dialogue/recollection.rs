@@ -1,6 +1,7 @@
 //! "What did I tell you about the boiler?": the person's own words, quoted with the day on which they were said, or honestly nothing.
 
 use metnos_calendar::Zone;
+use metnos_proto::envelope::Envelope;
 use metnos_proto::msg::common::Lang;
 use metnos_rank::forms::Said;
 use metnos_rank::lexicon::is_stop;
@@ -21,6 +22,17 @@ const ASKS: &str = "what did i say to you about,what did i say about,what did i 
     cosa ho detto,ti ho detto qualcosa,ti avevo detto qualcosa,ti ho parlato,ti avevo parlato,ti ricordi cosa ti ho detto,ti \
     ricordi che cosa ti ho detto,ti ricordi quello che ti ho detto,ti ricordi qualcosa,ti ricordi,ricordi cosa ti ho detto,ricordi \
     qualcosa,quando ti ho detto,quando ti ho parlato";
+/// Questions for the very last thing that was said.
+const ASKS_LAST: &str = "what did i just ask,what did i just ask you,what did i just say,what did i just tell you,what did i ask you,\
+    what did i ask you before,what did i say before,what was my last question,what was my last message,what did i last say,cosa ti ho \
+    appena chiesto,cosa ti ho chiesto,che cosa ti ho chiesto,che cosa ti ho appena chiesto,che ti ho appena chiesto,cosa ti ho chiesto \
+    prima,cosa ho appena detto,cosa ti ho appena detto,cosa ti ho detto prima,cosa ho detto prima,cosa ho chiesto,qual era la mia ultima \
+    domanda,qual e stata la mia ultima domanda";
+/// What begins a sentence by which somebody says how he is called.
+const INTRODUCES: &str = "my name is,my name s,i am called,im called,i m called,call me,you can call me,mi chiamo,io mi chiamo,il mio nome e,\
+    chiamami,puoi chiamarmi";
+/// The most words of such a sentence.
+const MAX_INTRODUCTION: usize = 8;
 /// The most quotations of one answer.
 const MAX_QUOTES: usize = 3;
 /// The longest quotation, in bytes.
@@ -40,6 +52,11 @@ struct Quote<'a> {
 impl Talk<'_, '_> {
     /// The answer to a question for what the person said; `None` when the words are no such question.
     pub(super) fn recollection(&mut self, phrase: &Phrase<'_>) -> Option<String> {
+        if phrase.is_one_of(ASKS_LAST) {
+            let said = self.envelope.recent.last().map(|last| visible(shorten(last.text.trim(), MAX_QUOTE)));
+            let quoted = said.map(|said| speech::you_said(phrase.lang, None, &said));
+            return Some(quoted.unwrap_or_else(|| speech::you_said_nothing(phrase.lang)));
+        }
         let lines = self.quotes(&topic(phrase)?, phrase.lang, 2);
         Some(if lines.is_empty() { speech::you_said_nothing(phrase.lang) } else { lines })
     }
@@ -79,6 +96,18 @@ impl Talk<'_, '_> {
             Some(Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_)) | None => false,
         }
     }
+}
+
+/// What the person has said last of how he is called, quoted; `None` where he has not.
+pub fn introduction(envelope: &Envelope, lang: Lang) -> Option<String> {
+    let recent = envelope.recent.iter().rev().map(|one| one.text.as_str());
+    let mut all = recent.chain(envelope.recalled.iter().map(|one| one.text.as_str()));
+    let said = all.find(|text| {
+        let phrase = Phrase::of(text, envelope.lang).filter(|phrase| phrase.len() <= MAX_INTRODUCTION);
+        let begins = |phrase: Phrase<'_>| INTRODUCES.split(',').any(|words| phrase.says(0, words.trim()).is_some());
+        !text.trim_end().ends_with('?') && phrase.is_some_and(begins)
+    })?;
+    Some(speech::you_said(lang, None, &visible(shorten(said.trim(), MAX_QUOTE))))
 }
 
 /// The words of what is asked about, those aside that say nothing; `None` when the words ask for something else.

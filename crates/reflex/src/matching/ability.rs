@@ -119,7 +119,7 @@ impl Ability {
     fn frame(&self, tokens: &[Token<'_>], text: &str) -> Frame {
         let lists = Places { there: &[], folder: "", italian: false };
         let lang = language(tokens).unwrap_or(Lang::En);
-        let words = Words { text, tokens, known: &self.folders, lang, lists };
+        let words = Words { text, tokens, known: &self.folders, lang, lists, now: (0, "") };
         let mut used = vec![false; tokens.len()];
         // What the example says of its values is in them.
         let of_list = list_words(tokens);
@@ -162,7 +162,8 @@ impl Ability {
         self.vocabulary.iter().map(|known| mark.likeness(known)).fold(0.0, f32::max)
     }
 
-    /// Requests it serves, those in `lang` first, each with what its words mean.
+    /// Requests it serves, those in `lang` first, each with what its words mean; those in another language only where there is
+    /// none in this one.
     #[must_use]
     pub fn examples(&self, lang: Lang) -> Vec<(&str, &[Mark])> {
         let mut examples: Vec<(u8, (&str, &[Mark]))> = self
@@ -178,6 +179,10 @@ impl Ability {
             })
             .collect();
         examples.sort_by_key(|(rank, _)| *rank);
+        // Nobody is shown another language where there is something in his own.
+        if examples.first().is_some_and(|(rank, _)| *rank == 0) {
+            examples.retain(|(rank, _)| *rank < 2);
+        }
         examples.into_iter().map(|(_, example)| example).collect()
     }
 }

@@ -27,6 +27,8 @@ pub struct Words<'a> {
     pub lang: Lang,
     /// The lists that it may call.
     pub lists: Places<'a>,
+    /// The moment at which it is made, in seconds since 1970, and where the clock stands; 0 where nobody has said so.
+    pub now: (i64, &'a str),
 }
 
 /// The arguments of one call, as far as the words give them.

@@ -21,6 +21,9 @@ const MEASURES: &str = "pair couple few dozen bit lot litre liter kilo gram poun
     lattina scatola sacchetto sacco pacco pacchetto confezione barattolo vasetto mazzo pezzo fetta manciata dozzina cassa rotolo tubetto \
     quarto";
 
+/// Behind "the shopping" these name another thing: "in the shopping bag".
+const NO_SHOPPING: &str = "bag bags basket cart centre center mall street trip trolley";
+
 /// The lists of the caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
@@ -99,7 +102,11 @@ pub fn called_at(tokens: &[Token<'_>], at: usize) -> Option<(usize, Kind)> {
     {
         return None;
     }
-    lists::phrase(&words)
+    lists::phrase(&words).or_else(|| {
+        let before: Vec<&str> = tokens[at.saturating_sub(2)..at].iter().map(|token| token.text).collect();
+        let kind = lists::bare(words.first()?, &before)?;
+        words.get(1).is_none_or(|next| !is_one_of(next, NO_SHOPPING)).then_some((1, kind))
+    })
 }
 
 fn is_way(tokens: &[Token<'_>], at: usize) -> bool {
@@ -132,7 +139,13 @@ pub fn items(text: &str, tokens: &[Token<'_>]) -> String {
     }
     things.push(&tokens[begin..]);
     let named = things.into_iter().filter_map(|thing| {
-        let said = thing.iter().position(|token| !is_article(token.text)).unwrap_or(0);
+        // "The Leopard" is a title with its article.
+        let is_great = |at: usize| {
+            let shouts = |text: &str| text.chars().skip(1).any(char::is_uppercase);
+            thing.get(at).is_some_and(|token| token.text.starts_with(char::is_uppercase) && !shouts(token.text))
+        };
+        let titled = thing.first().is_some_and(|first| first.start > 0) && is_great(0) && is_great(1);
+        let said = thing.iter().position(|token| titled || !is_article(token.text)).unwrap_or(0);
         let counts = |token: &Token<'_>| is_one_of(token.text, MEASURES);
         let said =
             said - usize::from(said > 0 && counts(&thing[said]) && is_one_of(thing[said - 1].text, "a an un una"));
@@ -177,6 +190,8 @@ mod tests {
             ("some bread from the bakery", "- bread from the bakery"),
             ("a tent, a pair of boots and a few eggs", "- tent\n- a pair of boots\n- a few eggs"),
             ("un chilo di pane, un libro e del sale", "- un chilo di pane\n- libro\n- sale"),
+            ("add The Leopard", "- add The Leopard"),
+            ("eggs, The Leopard and the milk", "- eggs\n- The Leopard\n- milk"),
             ("the", "- the"),
         ] {
             assert_eq!(listed(text), lines, "{text}");

@@ -77,6 +77,38 @@ pub fn duration(count: &str, unit: &str) -> Option<String> {
     Some(format!("PT{count}{unit}"))
 }
 
+/// Two moments of which one is no nearer to any day than to another: what is read alike from both needs no clock.
+const ANY: [i64; 2] = [0, 992_563_200];
+/// Words for the day that it is.
+const TODAY: [&str; 6] = ["today", "now", "tonight", "oggi", "adesso", "ora"];
+
+/// The day that these words name and nothing else, as `YYYY-MM-DD`. `now` is the moment at which they are said, in seconds
+/// since 1970, and the zone of the clock; with 0 only what needs no clock is understood.
+#[must_use]
+pub fn day(words: &str, lang: Lang, (now, zone): (i64, &str)) -> Option<String> {
+    let text = words.trim();
+    if TODAY.contains(&text.to_lowercase().as_str()) {
+        return None;
+    }
+    let zone = Zone::read(zone).unwrap_or_default();
+    let read = |now: i64| {
+        let language = match lang {
+            Lang::En => metnos_when::Language::English,
+            Lang::It => metnos_when::Language::Italian,
+        };
+        let reading = metnos_when::read(text, &metnos_when::Context::new(zone.at(now)?, language));
+        let is_whole = matches!(reading.spans.as_slice(), [span] if span.start == 0 && span.end == text.len());
+        let is_day = reading.kind == metnos_when::Kind::Instant && reading.grain == Some(metnos_when::Grain::Day);
+        let start = reading.start.filter(|_| is_whole && is_day)?;
+        Some(start.date().to_string())
+    };
+    if now != 0 {
+        return read(now);
+    }
+    let [one, other] = ANY.map(read);
+    one.filter(|day| other.as_ref() == Some(day))
+}
+
 /// What numbers up to twelve are called, but for those that are also other words.
 const NUMBER_WORDS: &[(&str, u32)] = &[
     ("two", 2),
@@ -130,10 +162,14 @@ pub fn moment(text: &str, house: &Zone, lang: Lang) -> Option<String> {
     Some(tell(lang, Key::Moment, &[("day", (&day).into()), ("time", (&time).into())]))
 }
 
-/// The day of an instant, such as "Tuesday 24 November 2026", on the same clock as [`moment`].
+/// The day of an instant, such as "Tuesday 24 November 2026", on the same clock as [`moment`]; a day as it is written is that day
+/// on every clock.
 #[must_use]
 pub fn day_of(text: &str, house: &Zone, lang: Lang) -> Option<String> {
-    let shown = on_clock(text, house)?;
+    let shown = match date(text, lang) {
+        Some(day) => instant::shown(instant::instant(&format!("{day}T00:00:00Z"))?.0, 0),
+        None => on_clock(text, house)?,
+    };
     let number = |value: i64| u64::try_from(value).unwrap_or_default();
     let (weekday, month) = (number(shown.weekday), number(shown.month));
     let (day, year) = (number(shown.day), number(shown.year));

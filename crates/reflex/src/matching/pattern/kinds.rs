@@ -21,6 +21,8 @@ use crate::words::when;
 const MAX_NAME: usize = 8;
 /// The most words of the name of a place on earth.
 const MAX_PLACE: usize = 4;
+/// The most words of a day.
+const MAX_DAY: usize = 8;
 /// The most words of a slot for a few words.
 const MAX_WORDS: usize = 6;
 /// What a file may be called before its name.
@@ -45,6 +47,11 @@ const ALL: &[&str] = &[
 const ALL_OF_MINE: &str = "files documents file documenti";
 const POSSESSIVES: &str = "my our miei nostri";
 
+/// Where a new note is put that is only called by its name.
+const NOTES: &str = "notes/";
+/// The longest name that is made of words for a file, in bytes.
+const MAX_FILE_NAME: usize = 60;
+
 /// What is said of a list that is not there yet.
 const MAKING: &str =
     "make create start begin write prepare set crea creare fai fare prepara preparare scrivi scrivere inizia comincia";
@@ -60,6 +67,10 @@ pub enum Takes {
     Place(Option<String>),
     /// A typed path.
     New,
+    /// What a note is called, or is to be.
+    Note,
+    /// A new name for the file that the request is about.
+    Name,
     /// A list by its name.
     List,
     /// Things for a list.
@@ -149,6 +160,8 @@ impl Takes {
             Some(SlotKind::Folder) => Self::Folder,
             Some(SlotKind::Place) => Self::Place(media),
             Some(SlotKind::New) => Self::New,
+            Some(SlotKind::Note) => Self::Note,
+            Some(SlotKind::Name) => Self::Name,
             Some(SlotKind::List) => Self::List,
             Some(SlotKind::Items) => Self::Items,
             Some(SlotKind::Text) => Self::Text,
@@ -200,6 +213,11 @@ impl Takes {
                     Vec::new()
                 }
             }
+            Self::Note => notes(request, at, token, after),
+            Self::Name => few(request, at, token, after)
+                .into_iter()
+                .filter(|took| request.between(at, took.end).is_some_and(|words| file_name(words).is_some()))
+                .collect(),
             Self::List => list(request, at, lang, changes),
             Self::Items | Self::Text => texts(request, at, token, after),
             Self::Words => few(request, at, token, after),
@@ -213,9 +231,7 @@ impl Takes {
             Self::Url => one(text(token.kind == Kind::Url)),
             Self::Address => one(text(token.kind == Kind::Address)),
             Self::Number { whole } => one(number(token, *whole)),
-            Self::Date => {
-                one(when::date(token.text, request.words.lang).filter(|_| token.kind == Kind::Date).map(Value::from))
-            }
+            Self::Date => days(request, at, token, lang),
             Self::Time => one(when::time(token.text).filter(|_| token.kind == Kind::Time).map(Value::from)),
             Self::Duration => duration(request, at, token),
             Self::Choice(choices) => choice(request, at, choices),
@@ -351,7 +367,7 @@ fn is_all(request: &Request<'_>, at: usize, text: &str) -> bool {
 
 fn list(request: &Request<'_>, at: usize, lang: Lang, changes: bool) -> Vec<Took> {
     let tokens = request.words.tokens;
-    let Some((count, kind)) = lists::called_at(tokens, request.token(at)) else { return Vec::new() };
+    let Some((count, kind)) = lists::called_at(tokens, request.token(at)) else { return whole_names(request, at) };
     let end = request.at_token(request.token(at) + count);
     // One that only "the list" calls is not made: nobody knows what it is of. Who asks for "a list of hotels" to be made wants
     // to be told of some.
@@ -361,6 +377,63 @@ fn list(request: &Request<'_>, at: usize, lang: Lang, changes: bool) -> Vec<Took
     let lists = lists::Places { italian: lang == Lang::It, ..request.words.lists };
     let path = lists.place(&kind, request.words.text, makes);
     path.map(|path| Took::place(end, &path, Kind::File)).into_iter().collect()
+}
+
+/// What a note is called: the one that is there under just this name, else the place of a new one.
+fn notes(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> Vec<Took> {
+    let place = |(end, name): (usize, String)| {
+        let there = request.words.lists.there.iter().find(|one| !one.folder && stem(&one.path) == name);
+        let path = there.map_or_else(|| format!("{NOTES}{name}.md"), |one| one.path.clone());
+        Took::place(end, &path, Kind::File)
+    };
+    if token.kind == Kind::Quoted {
+        return file_name(token.text).map(|name| place((after, name))).into_iter().collect();
+    }
+    let begins_plainly = token.kind == Kind::Word && grammar::way(token.text).is_none();
+    let names = few(request, at, token, after).into_iter().filter(|_| begins_plainly);
+    names.filter_map(|took| Some(place((took.end, file_name(request.between(at, took.end)?)?)))).collect()
+}
+
+/// The path of a file that gets another name by these words, beside where it lies.
+pub(super) fn renamed(path: &str, words: &str) -> Option<String> {
+    let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
+    let ending = name.rsplit_once('.').map_or(String::new(), |(_, ending)| format!(".{ending}"));
+    let new = file_name(words)?;
+    Some(if folder.is_empty() { format!("{new}{ending}") } else { format!("{folder}/{new}{ending}") })
+}
+
+/// The name of a file without its folder and its ending, in small letters.
+fn stem(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_lowercase()
+}
+
+/// What a file is named by these words: `gita-a-roma`. `None` where nothing is left that a name can have.
+fn file_name(words: &str) -> Option<String> {
+    let parts = words.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
+    let name = parts.map(str::to_lowercase).collect::<Vec<_>>().join("-");
+    (!name.is_empty() && name.len() <= MAX_FILE_NAME).then_some(name)
+}
+
+/// Files whose whole name of several words stands at `at`: "i film da vedere" is `notes/film-da-vedere.md`.
+fn whole_names(request: &Request<'_>, at: usize) -> Vec<Took> {
+    let is_text = |path: &str| path.ends_with(".md") || path.ends_with(".txt");
+    let files = request.words.lists.there.iter().filter(|one| !one.folder && is_text(&one.path));
+    let called: Vec<(String, &str)> = files.map(|one| (spoken(&stem(&one.path)), one.path.as_str())).collect();
+    let mut found = Vec::new();
+    for (end, text) in phrases(request, at, MAX_NAME).into_iter().filter(|(_, text)| text.contains(' ')) {
+        let mut fitting = called.iter().filter(|(name, _)| *name == text);
+        if let (Some((_, path)), None) = (fitting.next(), fitting.next()) {
+            found.push(Took::place(end, path, Kind::File));
+        }
+    }
+    found
+}
+
+/// A name as it is said: words with spaces, without accents.
+fn spoken(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(said::plain).collect::<Vec<_>>().join(" ")
 }
 
 /// A quotation, or any words up to each later place.
@@ -408,6 +481,10 @@ fn few(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> Vec
         if request.is_edge(end) {
             found.push(Took::words(at, end));
         }
+        // "It is finished, put it on the list": a few words are of one clause.
+        if token.ends_clause && request.is_edge(end) {
+            break;
+        }
     }
     found
 }
@@ -428,6 +505,21 @@ fn duration(request: &Request<'_>, at: usize, token: &Token<'_>) -> Vec<Took> {
     let found = unit.filter(|_| token.kind == Kind::Number).and_then(|unit| when::duration(token.text, unit.text));
     let end = request.at_token(request.token(at) + 2);
     found.map(|text| Took::value(end, text)).into_iter().collect()
+}
+
+/// A day as it is typed, or as it is said: "Christmas", "il 25 aprile 2020", "next Friday". Today is none: whoever asks for it
+/// asks what day it is.
+fn days(request: &Request<'_>, at: usize, token: &Token<'_>, lang: Lang) -> Vec<Took> {
+    let typed = when::date(token.text, request.words.lang).filter(|_| token.kind == Kind::Date);
+    if let Some(day) = typed {
+        return vec![Took::value(request.at_token(request.token(at) + 1), day)];
+    }
+    let said = |end: usize| -> Option<Took> {
+        let words = request.between(at, end).filter(|_| request.is_edge(end))?;
+        let day = when::day(words, lang, request.words.now)?;
+        Some(Took::value(end, day))
+    };
+    (at + 1..=request.len().min(at + MAX_DAY)).filter_map(said).collect()
 }
 
 /// One of the values of the schema, or a word of either language that orders things.

@@ -144,10 +144,10 @@ impl<'a> Request<'a> {
         self.token(at).checked_sub(1).is_some_and(|before| self.words.tokens[before].colon)
     }
 
-    /// Whether "that" stands before the word at `at`: what follows is told, and no request by itself.
+    /// Whether "that" or "saying" stands before the word at `at`: what follows is told, and no request by itself.
     pub(super) fn introduced(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.said.get(before));
-        before.is_some_and(|one| matches!(one.plain.as_str(), "that" | "che"))
+        before.is_some_and(|one| matches!(one.plain.as_str(), "that" | "che" | "saying" | "says" | "scritto"))
     }
 
     /// Whether the thing that the words from `begin` to `end` name is called a `noun`: in them, just behind them, or just

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use metnos_proto::msg::common::Lang;
 use serde_json::Value;
 
-use super::kinds::Took;
+use super::kinds::{self, Took};
 use super::{Line, Node, Patterns, Request, Takes, place};
 use crate::matching::contract;
 use crate::matching::slots::Filled;
@@ -241,6 +241,8 @@ impl Run<'_> {
             | Takes::Folder
             | Takes::Place(_)
             | Takes::New
+            | Takes::Note
+            | Takes::Name
             | Takes::List
             | Takes::Words
             | Takes::Word
@@ -279,6 +281,8 @@ fn whole(line: &Line, patterns: &Patterns, request: &Request<'_>, best: Best) ->
             open_text = Some((from, upto));
         }
         let value = match (&capture.took.value, &slot.takes) {
+            // The file stands before its new name.
+            (_, Takes::Name) => kinds::renamed(&filled.path.as_ref()?.0, request.between(begin, end)?)?.into(),
             (_, Takes::Items) => lists::items(request.words.text, &request.words.tokens[from..upto]).into(),
             (Some(value), _) => value.clone(),
             (None, _) => request.between(begin, end)?.into(),
