@@ -32,6 +32,7 @@ pub mod memory;
 pub mod models;
 pub mod people;
 pub mod policy;
+pub mod schedule;
 pub mod schema;
 pub mod screen;
 pub mod turns;
@@ -99,6 +100,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Telegram(command) => people::telegram::telegram(screen, &place()?, &command),
         Command::Hook(command) => people::automation::hook(screen, &place()?, &command),
         Command::Timer(command) => people::automation::timer(screen, &place()?, &command),
+        Command::Schedule(command) => schedule::schedule(screen, place, &command),
         Command::Budget(command) => policy::budget::budget(screen, &place()?, &command),
         Command::Memory(command) => memory::memory(screen, &place()?, &command),
         Command::Trace(command) => memory::trace::trace(screen, &place()?, &command),

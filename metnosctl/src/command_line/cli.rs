@@ -10,8 +10,8 @@ use metnos_proto::msg::memoryd::{MAX_RECALLED, MAX_TAIL};
 use metnos_proto::role::RoleName;
 
 use crate::command_line::nouns::{
-    AutonomyCommand, BudgetCommand, HookCommand, ModelsCommand, PairingCommand, RiteCommand, SecretCommand,
-    TelegramCommand, TimerCommand, VaglioCommand,
+    AutonomyCommand, BudgetCommand, HookCommand, ModelsCommand, PairingCommand, RiteCommand, ScheduleCommand,
+    SecretCommand, TelegramCommand, TimerCommand, VaglioCommand,
 };
 
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
@@ -124,6 +124,9 @@ pub enum Command {
     /// Manage webhooks: what other programs trigger over HTTP
     #[command(subcommand)]
     Hook(HookCommand),
+    /// Read words about time
+    #[command(subcommand)]
+    Schedule(ScheduleCommand),
     /// Manage timers: what the clock of this machine triggers
     #[command(subcommand)]
     Timer(TimerCommand),

@@ -1,8 +1,8 @@
 //! The commands about proposals, the constitution, people and levels as clap sees them, beside those of
 //! [`crate::command_line::cli`].
 
-use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
 use metnos_proto::msg::common::{Channel, Lang, Level, Standing};
 
 /// List Metnos' own proposals, how each was weighed, and answer them
@@ -131,6 +131,30 @@ pub enum TimerCommand {
         /// Which
         name: String,
     },
+}
+
+/// Read words about time
+#[derive(Debug, Subcommand)]
+pub enum ScheduleCommand {
+    /// Say what words about time mean: an instant, an interval, a duration or a recurrence
+    Parse(ScheduleParse),
+}
+
+/// See [`ScheduleCommand::Parse`].
+#[derive(Debug, Args)]
+pub struct ScheduleParse {
+    /// The words, such as "tomorrow at 9" or "ogni lunedì alle 7:30"
+    #[arg(required = true)]
+    pub words: Vec<String>,
+    /// The moment at which they are said, such as 2026-11-24T10:00 [default: now]
+    #[arg(long, value_name = "MOMENT")]
+    pub at: Option<String>,
+    /// Where the clock stands, such as Europe/Rome or +02:00 [default: the time zone in USER.md, else UTC]
+    #[arg(long)]
+    pub zone: Option<String>,
+    /// The language of the words [default: the one that they show, else English]
+    #[arg(long, value_parser = languages())]
+    pub lang: Option<Lang>,
 }
 
 /// Manage who may speak to this instance

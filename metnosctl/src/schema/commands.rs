@@ -87,6 +87,7 @@ pub const TYPED: &[Typed] = &[
     document::<Vec<Automatic>>("timer list"),
     document::<crate::people::automation::HookAdded>("hook add"),
     document::<HookMade>("hook rotate"),
+    document::<crate::schedule::Parsed>("schedule parse"),
     document::<AutomationAdded>("timer add"),
     lines::<TurnEvent<'static>>("ask"),
     lines::<TurnEvent<'static>>("chat"),
