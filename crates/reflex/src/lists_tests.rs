@@ -43,4 +43,6 @@ fn a_new_list_of_a_guest_goes_where_everybody_reads() {
     envelope.home = Home { lists: "shared".into(), ..Home::default() };
     let Reply::Plan(plan) = plan("add eggs to the shopping list", &envelope) else { panic!() };
     assert_eq!(plan.calls[0].arguments["path"], "shared/shopping.md");
+    let Reply::Plan(plan) = crate::plan("make a note called party saying bring chairs", &envelope) else { panic!() };
+    assert_eq!(plan.calls[0].arguments["path"], "shared/party.md");
 }

@@ -91,7 +91,7 @@ names! {
         Place = "place",
         /// The path of something that need not exist.
         New = "new",
-        /// What a note is to be called, one that is there or not: its path in `notes/`.
+        /// What a note is to be called, one that is there or not: its path, of a new one where new lists go.
         Note = "note",
         /// A new name for the file of the request: its path beside that one, with the same ending.
         Name = "name",

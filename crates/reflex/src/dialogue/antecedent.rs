@@ -9,10 +9,25 @@ use super::{Talk, back};
 use crate::Plan;
 
 /// What begins a remark on something that is needed or was got, and what ends one.
-const BEFORE: &str = "we need,we need to buy,we need to get,we need more,i need,i need to buy,i need to get,we are out of,we re out of,i am out of,im out of,were out of,we ran out of,we have run out of,we ve run out of,i have run out of,we have no,we have no more,we don t have,we don t have any,there is no,there is no more,there are no,there are no more,we are low on,we re low on,we are running low on,we re running low on,running low on,we are running out of,out of,no more,we are missing,we got,i got,i ve got,we ve got,i have got,we have got,we bought,i bought,i have bought,i ve bought,we have bought,we ve bought,i just bought,i just got,i already bought,i already got,we already have,we already got,i have,we have,i already have,i found,manca,mancano,ci manca,ci mancano,serve,servono,ci serve,ci servono,mi serve,mi servono,ci vuole,ci vogliono,e finito,e finita,sono finiti,sono finite,abbiamo finito,ho finito,non c e piu,non ci sono piu,non abbiamo piu,non abbiamo,siamo senza,siamo rimasti senza,sta finendo,sta per finire,stanno finendo,stanno per finire,ho preso,ho gia preso,ho comprato,ho gia comprato,ho trovato,abbiamo preso,abbiamo gia preso,abbiamo comprato,abbiamo gia,ho gia,abbiamo trovato";
-const AFTER: &str = "is finished,are finished,is gone,are gone,is all gone,is out,is missing,are missing,ran out,has run out,have run out,is running low,is running out,are running out,e finito,e finita,sono finiti,sono finite,sta finendo,stanno finendo,sta per finire,manca,mancano,l ho preso,l ho presa,li ho presi,le ho prese,l ho comprato,l ho comprata,li ho comprati,le ho comprate";
+const BEFORE: &str = "we need,we need to buy,we need to get,we need more,i need,i need to buy,i need to get,we are out of,\
+    we re out of,i am out of,im out of,were out of,we ran out of,we have run out of,we ve run out of,\
+    i have run out of,we have no,we have no more,we don t have,we don t have any,there is no,there is no more,\
+    there are no,there are no more,we are low on,we re low on,we are running low on,we re running low on,\
+    running low on,we are running out of,out of,no more,we are missing,we got,i got,i ve got,we ve got,i have got,\
+    we have got,we bought,i bought,i have bought,i ve bought,we have bought,we ve bought,i just bought,i just got,\
+    i already bought,i already got,we already have,we already got,i have,we have,i already have,i found,manca,\
+    mancano,ci manca,ci mancano,serve,servono,ci serve,ci servono,mi serve,mi servono,ci vuole,ci vogliono,\
+    e finito,e finita,sono finiti,sono finite,abbiamo finito,ho finito,non c e piu,non ci sono piu,\
+    non abbiamo piu,non abbiamo,siamo senza,siamo rimasti senza,sta finendo,sta per finire,stanno finendo,\
+    stanno per finire,ho preso,ho gia preso,ho comprato,ho gia comprato,ho trovato,abbiamo preso,\
+    abbiamo gia preso,abbiamo comprato,abbiamo gia,ho gia,abbiamo trovato";
+const AFTER: &str = "is finished,are finished,is gone,are gone,is all gone,is out,is missing,are missing,ran out,has run out,\
+    have run out,is running low,is running out,are running out,e finito,e finita,sono finiti,sono finite,\
+    sta finendo,stanno finendo,sta per finire,manca,mancano,l ho preso,l ho presa,li ho presi,le ho prese,\
+    l ho comprato,l ho comprata,li ho comprati,le ho comprate";
 /// What may join a remark with its order.
-const JOINS: &str = "so,so please,and,then,please,can you,could you,can you please,could you please,quindi,e,allora,percio,per favore,puoi,potresti,mi";
+const JOINS: &str = "so,so please,and,then,please,can you,could you,can you please,could you please,quindi,e,allora,percio,\
+    per favore,puoi,potresti,mi";
 /// English orders by their verb, and what it does with a list.
 const ORDERS: &str = "add put write stick pop include";
 const ORDERS_OFF: &str = "take cross strike remove tick delete";
@@ -24,7 +39,14 @@ const CLITICS: [&str; 8] = ["melo", "telo", "cela", "celo", "lo", "la", "li", "l
 /// Orders to make a list.
 const MAKES: &str = "make create start begin write prepare set crea fai prepara scrivi inizia comincia";
 /// Orders to keep what was said.
-const NOTES: &str = "write it down,write that down,write this down,note it down,note that down,note that,note it,jot it down,jot that down,make a note of it,make a note of that,make a note,take a note,remember that,remember it,please remember,don t forget it,don t forget that,don t forget,keep it in mind,keep that in mind,save it,save that,segnatelo,annotalo,annotatelo,appuntalo,scrivilo,segnalo,scrivitelo,ricordatelo,ricordalo,ricordati,prendine nota,prendi nota,tienilo a mente,tienilo presente,non dimenticarlo,non te lo dimenticare,non scordarlo,memorizzalo,salvalo";
+const NOTES: &str = "write it down,write that down,write this down,note it down,note that down,note that,note it,jot it down,\
+    jot that down,make a note of it,make a note of that,make a note,take a note,remember that,remember it,\
+    please remember,don t forget it,don t forget that,don t forget,keep it in mind,keep that in mind,save it,\
+    save that,segnatelo,annotalo,annotatelo,appuntalo,scrivilo,segnalo,scrivitelo,ricordatelo,ricordalo,ricordati,\
+    prendine nota,prendi nota,tienilo a mente,tienilo presente,non dimenticarlo,non te lo dimenticare,\
+    non scordarlo,memorizzalo,salvalo";
+/// What turns an order into its opposite.
+const NEGATIONS: &str = "not never t don dont non mai";
 /// The most words of a thing, and of a remark that is kept; the fewest of one.
 const MAX_THING: usize = 6;
 const MAX_REMARK: usize = 40;
@@ -40,7 +62,9 @@ struct Order {
 }
 
 /// What says aside where the answer of a question stands: "…, it's in the car file", "… guarda spese.csv".
-const ASIDES: &str = "see,look at,look in,check,its in,it is in,it s in,they are in,that is in,thats in,is in,guarda,guarda in,guarda nel,guarda nella,vedi,controlla,controlla in,sta in,sta nel,sta nella,e in,e nel,e nella,sono in,sono nel,sono nella,lo trovi in,li trovi in,trovi tutto in";
+const ASIDES: &str = "see,look at,look in,check,its in,it is in,it s in,they are in,that is in,thats in,is in,guarda,guarda in,\
+    guarda nel,guarda nella,vedi,controlla,controlla in,sta in,sta nel,sta nella,e in,e nel,e nella,sono in,\
+    sono nel,sono nella,lo trovi in,li trovi in,trovi tutto in";
 
 impl Talk<'_, '_> {
     /// The plan of a question beside which stands where its answer is.
@@ -115,7 +139,8 @@ impl Talk<'_, '_> {
         let end = unjoined(phrase, end);
         let remark = phrase.typed(0, end).trim_end_matches(is_mark);
         let asks = phrase.words.first().is_some_and(|word| is_pronoun(&word.plain) && !is_subject(&word.plain));
-        if !(MIN_REMARK..=MAX_REMARK).contains(&end) || asks || remark.contains('?') {
+        let negated = end.checked_sub(1).is_some_and(|last| is_negation(&phrase.words[last].plain));
+        if !(MIN_REMARK..=MAX_REMARK).contains(&end) || asks || negated || remark.contains('?') {
             return None;
         }
         let text = match phrase.lang {
@@ -127,6 +152,10 @@ impl Talk<'_, '_> {
             |call: &crate::PlannedCall| self.candidate(&call.executor).is_some_and(|one| one.class != crate::READ);
         (plan.calls.len() == 1 && plan.calls.iter().all(changes)).then(|| back::unsaid(plan, phrase.text))
     }
+}
+
+fn is_negation(word: &str) -> bool {
+    NEGATIONS.split(' ').any(|known| known == word)
 }
 
 /// Whether it only separates words.
@@ -188,7 +217,8 @@ fn thing<'a>(phrase: &Phrase<'a>, end: usize) -> Option<&'a str> {
     };
     let plain = |at: usize| phrase.words.get(at).is_some_and(|word| !word.is_value && !is_pronoun(&word.plain));
     let own = begin..end;
-    let fits = begin < end && own.len() <= MAX_THING && (own.clone().any(plain));
+    let negated = phrase.words.get(own.clone()).is_some_and(|words| words.iter().any(|word| is_negation(&word.plain)));
+    let fits = begin < end && own.len() <= MAX_THING && !negated && own.clone().any(plain);
     let typed = phrase.typed(begin, end).trim_end_matches(is_mark);
     (fits && !typed.contains(['.', '?', '!', ';'])).then_some(typed)
 }

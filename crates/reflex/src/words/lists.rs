@@ -36,11 +36,17 @@ pub struct Places<'a> {
 }
 
 impl Places<'_> {
+    /// Where a new one goes, and a new note.
+    #[must_use]
+    pub fn folder(&self) -> &str {
+        if self.folder.is_empty() { USUAL } else { self.folder }
+    }
+
     /// The file of a list that is called so in `text`; one that is to be made only where that is wanted. `None` where there is
     /// none, or more than one may be meant.
     #[must_use]
     pub fn place(&self, kind: &Kind, text: &str, makes: bool) -> Option<String> {
-        let folder = if self.folder.is_empty() { USUAL } else { self.folder };
+        let folder = self.folder();
         let files = self.there.iter().filter(|one| !one.folder).map(|one| &one.path);
         let fitting: Vec<&String> = files.filter(|path| kind.is_in(path)).collect();
         let text = text.to_lowercase();

@@ -47,8 +47,6 @@ const ALL: &[&str] = &[
 const ALL_OF_MINE: &str = "files documents file documenti";
 const POSSESSIVES: &str = "my our miei nostri";
 
-/// Where a new note is put that is only called by its name.
-const NOTES: &str = "notes/";
 /// The longest name that is made of words for a file, in bytes.
 const MAX_FILE_NAME: usize = 60;
 
@@ -383,7 +381,8 @@ fn list(request: &Request<'_>, at: usize, lang: Lang, changes: bool) -> Vec<Took
 fn notes(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> Vec<Took> {
     let place = |(end, name): (usize, String)| {
         let there = request.words.lists.there.iter().find(|one| !one.folder && stem(&one.path) == name);
-        let path = there.map_or_else(|| format!("{NOTES}{name}.md"), |one| one.path.clone());
+        // A guest's goes where his lists go.
+        let path = there.map_or_else(|| format!("{}/{name}.md", request.words.lists.folder()), |one| one.path.clone());
         Took::place(end, &path, Kind::File)
     };
     if token.kind == Kind::Quoted {
