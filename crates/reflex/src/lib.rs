@@ -660,8 +660,6 @@ pub fn language_of(words: &str, usual: Lang) -> Lang {
 #[cfg(test)]
 mod answers_tests;
 #[cfg(test)]
-mod days_tests;
-#[cfg(test)]
 mod household_tests;
 #[cfg(test)]
 mod lists_tests;

@@ -115,7 +115,7 @@ fn run_without_result_is_reported_without_release() {
 }
 
 #[test]
-fn before_every_executor_is_tested_what_is_not_understood_is_to_be_said_again() {
+fn what_is_not_understood_while_executors_are_tested_is_no_wish() {
     run(async {
         let mut stage = Stage::new(&[]);
         stage.unborn = 3;

@@ -223,6 +223,7 @@ fn people(tour: &mut Tour, server: &Emulator) {
     let _ = tour.go(&["hook", "remove", "post"]);
     let _ = tour.go(&["timer", "add", "morning", "count the files in notes"]);
     let _ = tour.go(&["timer", "list"]);
+    let _ = tour.go(&["schedule", "parse", "tomorrow at 9"]);
     assert_eq!(tour.code(&["timer", "fire", "morning"]), 0);
     let _ = tour.go(&["timer", "remove", "morning"]);
     let enrolled = tour.go(&["totp", "enrol"]);

@@ -129,6 +129,7 @@ fn no_daemon_depends_on_a_daemon() {
                 "metnos-reflex",
                 "metnos-texts",
                 "metnos-outbound",
+                "metnos-when",
             ]
             .map(str::to_owned),
         );

@@ -4,7 +4,6 @@ use metnos_proto::msg::common::CallRef;
 use metnos_proto::msg::policyd::Literal;
 use serde_json::{Map, Value, json};
 
-use super::more::list_called;
 use super::phrase::{Phrase, is_pronoun};
 use super::{Reply, Talk, Turn, is_folder, is_place, lang_of};
 use crate::answer::speech;
@@ -399,7 +398,7 @@ impl Talk<'_, '_> {
         let is_file = !is_folder(subject, &self.envelope.named);
         // What is put on a list is put there as a thing of it: the list is called as it was.
         let article = if phrase.lang == metnos_proto::msg::common::Lang::It { "la" } else { "the" };
-        let list = list_called(&turn.text).map(|list| format!("{article} {list}"));
+        let list = crate::words::lists::called_in(&turn.text).map(|list| format!("{article} {list}"));
         let texts: Vec<String> = list.iter().chain([&named]).flat_map(|name| rewritten(phrase, name)).collect();
         for text in texts {
             let Some(plan) = self.planned(&text, upto) else { continue };

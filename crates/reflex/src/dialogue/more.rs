@@ -75,7 +75,7 @@ impl Talk<'_, '_> {
         }
         let last = past.last()?;
         // "And tea too" calls no list itself: the one is meant that was called last before it.
-        let (plan, list) = (last.plan()?, past.iter().rev().find_map(|turn| list_called(&turn.text))?);
+        let (plan, list) = (last.plan()?, past.iter().rev().find_map(|turn| lists::called_in(&turn.text))?);
         let [call] = plan.calls.as_slice() else { return None };
         let roles = &self.candidate(&call.executor).filter(|one| one.class != crate::READ)?.roles;
         let of_role = |wanted: &str| roles.iter().find(|(_, role)| role == wanted);
@@ -94,14 +94,6 @@ impl Talk<'_, '_> {
         let is_same = call.executor != executor && holds(&path) && holds(&held);
         is_same.then(|| super::back::unsaid(plan, phrase.text))
     }
-}
-
-/// The words of a request that call a list.
-pub(super) fn list_called(text: &str) -> Option<&str> {
-    let tokens = token::tokens(text)?;
-    let (at, (count, _)) = (0..tokens.len()).find_map(|at| Some((at, lists::called_at(&tokens, at)?)))?;
-    let (first, last) = (tokens.get(at)?, tokens.get((at + count).checked_sub(1)?)?);
-    text.get(first.start..last.start + last.text.len())
 }
 
 /// The things that words add to those said before; `None` where they say anything else.

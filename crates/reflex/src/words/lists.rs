@@ -115,6 +115,15 @@ pub fn called_at(tokens: &[Token<'_>], at: usize) -> Option<(usize, Kind)> {
     })
 }
 
+/// The words of a text that call a list, the first ones that do.
+#[must_use]
+pub fn called_in(text: &str) -> Option<&str> {
+    let tokens = token::tokens(text)?;
+    let (at, (count, _)) = (0..tokens.len()).find_map(|at| Some((at, called_at(&tokens, at)?)))?;
+    let (first, last) = (tokens.get(at)?, tokens.get((at + count).checked_sub(1)?)?);
+    text.get(first.start..last.start + last.text.len())
+}
+
 fn is_way(tokens: &[Token<'_>], at: usize) -> bool {
     crate::words::grammar::way(tokens[at].text).is_some()
 }

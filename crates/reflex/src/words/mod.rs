@@ -7,3 +7,6 @@ pub mod places;
 pub mod said;
 pub mod token;
 pub mod when;
+
+#[cfg(test)]
+mod days_tests;

@@ -1,4 +1,4 @@
-//! English.
+//! Words about time in English.
 
 use super::{Part, Sort, Which, Words};
 use crate::Grain;

@@ -1,4 +1,4 @@
-//! Italian, without accents: the tokens have none either.
+//! Words about time in Italian, without accents: the tokens have none either.
 
 use super::{Part, Sort, Which, Words};
 use crate::Grain;
