@@ -70,8 +70,8 @@ impl Context {
     }
 }
 
-/// Reads the time expression of a text. Where there is none, more than one, or one that is not wholly understood, the kind
-/// is [`Kind::None`]; where it can be understood in two ways, both are in [`Reading::readings`].
+/// Parses the time expression in a text. If there is none, more than one, or one that is not fully understood, the kind is
+/// [`Kind::None`]; if it is ambiguous, [`Reading::readings`] has both readings.
 #[must_use]
 pub fn read(text: &str, context: &Context) -> Reading {
     if text.len() > MAX_TEXT {

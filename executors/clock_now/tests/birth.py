@@ -40,7 +40,7 @@ def cases():
             "expect": {"ok": False, "class": "UnknownZone"},
         },
         {
-            "name": "a day long over is told with its weekday",
+            "name": "a past day has its weekday",
             "files": {},
             "args": {"day": "2020-04-25"},
             "expect": {"ok": True, "values": {"/day": "2020-04-25", "/day_weekday": "saturday", "/past": True}},

@@ -106,8 +106,8 @@ pub struct Started {
     pid: Option<u32>,
     /// How long it took until all daemons were ready.
     ready_after_ms: Option<u64>,
-    /// How many executors are still being tested, and cannot be called yet; where it is not known, none is said to be.
-    unborn: u32,
+    /// How many executors are still being tested, and cannot be called yet; `null` if it was not asked or not answered.
+    unborn: Option<u32>,
 }
 
 /// Whether Metnos was started.
@@ -130,7 +130,7 @@ fn document(
     ready_after_ms: Option<u64>,
 ) -> Started {
     let instance = instance.directory().display().to_string();
-    Started { ok: ConstTrue, instance, state, created, pid, ready_after_ms, unborn: 0 }
+    Started { ok: ConstTrue, instance, state, created, pid, ready_after_ms, unborn: None }
 }
 
 /// Says that it is running, if it is; one that is just starting is waited for, where that is wanted.
@@ -256,7 +256,7 @@ fn detached(
             } else {
                 screen
                     .line(&format!("Metnos is ready in {} after {within_ms} ms, as process {pid}.", place(instance)))?;
-                if unborn > 0 {
+                if let Some(unborn) = unborn.filter(|unborn| *unborn > 0) {
                     let executors = counted(unborn.into(), "executor is", "executors are");
                     screen
                         .line(&format!("{executors} still being tested and cannot be called yet: metnosctl status"))?;
@@ -280,17 +280,17 @@ fn detached(
     }
 }
 
-/// Waits for the executors that are still being tested, which a first start has many of, so that whoever talks to it next
-/// finds them. How many are left when the time is over; 0 where nobody answers, for then nothing can be waited for.
-fn births(screen: &mut Screen, instance: &Instance) -> Result<u32, CtlError> {
+/// Waits until all executors are tested, at most [`BORN_WITHIN_MS`]: a first start tests all of them. Returns how many are
+/// left; `None` if policyd does not answer.
+fn births(screen: &mut Screen, instance: &Instance) -> Result<Option<u32>, CtlError> {
     let until = Instant::now() + Duration::from_millis(BORN_WITHIN_MS);
     let Ok(mut policyd) = Connection::to(instance).and_then(|mut reach| reach.open::<CtlPolicyd>()) else {
-        return Ok(0);
+        return Ok(None);
     };
     loop {
-        let Ok((report, [])) = policyd.policy_status(TraceId::NONE, PolicyStatus {}, []) else { return Ok(0) };
+        let Ok((report, [])) = policyd.policy_status(TraceId::NONE, PolicyStatus {}, []) else { return Ok(None) };
         if report.unborn == 0 || Instant::now() >= until {
-            return Ok(report.unborn);
+            return Ok(Some(report.unborn));
         }
         screen.progress(&format!("testing executors: {} to go", report.unborn))?;
         std::thread::sleep(Duration::from_millis(LOOK_AGAIN_MS));

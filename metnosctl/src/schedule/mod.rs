@@ -177,7 +177,7 @@ fn show(screen: &mut Screen, parsed: &Parsed) -> Result<Exit, CtlError> {
     Ok(Exit::Done)
 }
 
-/// The zone that the household has named in `USER.md`, with its rule; `UTC` where there is none.
+/// The household's time zone from `USER.md`, with its rule; `UTC` if there is none.
 fn of_household(place: impl FnOnce() -> Result<Instance, CtlError>) -> String {
     let user = place()
         .ok()

@@ -143,7 +143,7 @@ pub struct Home {
     /// The day that it is there at this moment, such as `Wednesday 25 November 2026`; empty where nobody has said so.
     #[serde(default)]
     pub day: String,
-    /// This moment, in seconds since 1970; 0 where nobody has said so.
+    /// The current time in seconds since 1970; 0 if unknown.
     #[serde(default)]
     pub now: i64,
     /// Whether the caller is another person than the owner.

@@ -27,7 +27,7 @@ pub struct Words<'a> {
     pub lang: Lang,
     /// The lists that it may call.
     pub lists: Places<'a>,
-    /// The moment at which it is made, in seconds since 1970, and where the clock stands; 0 where nobody has said so.
+    /// The time of the request in seconds since 1970 (0 if unknown), and the household's zone.
     pub now: (i64, &'a str),
 }
 

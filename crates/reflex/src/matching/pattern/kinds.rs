@@ -506,8 +506,8 @@ fn duration(request: &Request<'_>, at: usize, token: &Token<'_>) -> Vec<Took> {
     found.map(|text| Took::value(end, text)).into_iter().collect()
 }
 
-/// A day as it is typed, or as it is said: "Christmas", "il 25 aprile 2020", "next Friday". Today is none: whoever asks for it
-/// asks what day it is.
+/// A day: a date, or words such as "Christmas", "il 25 aprile 2020", "next Friday". Today is excluded: "what day is it today" asks
+/// for the date.
 fn days(request: &Request<'_>, at: usize, token: &Token<'_>, lang: Lang) -> Vec<Took> {
     let typed = when::date(token.text, request.words.lang).filter(|_| token.kind == Kind::Date);
     if let Some(day) = typed {

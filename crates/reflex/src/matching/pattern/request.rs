@@ -144,7 +144,7 @@ impl<'a> Request<'a> {
         self.token(at).checked_sub(1).is_some_and(|before| self.words.tokens[before].colon)
     }
 
-    /// Whether "that" or "saying" stands before the word at `at`: what follows is told, and no request by itself.
+    /// Whether the word before `at` is "that" or "saying": the text after it is content, not a request.
     pub(super) fn introduced(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.said.get(before));
         before.is_some_and(|one| matches!(one.plain.as_str(), "that" | "che" | "saying" | "says" | "scritto"))
