@@ -119,3 +119,6 @@ fn latest(plan: &Plan, zone: &TimeZone, after_key: DateTime, now: Timestamp) -> 
     }
     Some(found)
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,9 +21,11 @@ mod invalid;
 mod reading;
 mod rrule;
 mod rule;
+mod words;
 
 pub use cadence::Cadence;
 pub use due::{Due, MAX_MISSED, Overdue, key_at};
 pub use invalid::Invalid;
 pub use metnos_when::Language;
 pub use reading::{Assumed, Unfit};
+pub use words::moment;
