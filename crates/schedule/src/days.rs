@@ -30,6 +30,11 @@ pub(crate) fn has(bits: u64, bit: u32) -> bool {
     bits.checked_shr(bit).is_some_and(|rest| rest & 1 == 1)
 }
 
+/// The member of a set that has so many lower ones.
+pub(crate) fn member(bits: u64, lower: i64) -> Option<i8> {
+    (0..64_i8).filter(|at| has(bits, u32::from(at.unsigned_abs()))).nth(usize::try_from(lower).ok()?)
+}
+
 /// A set of one number, 0 to 63; empty for any other.
 pub(crate) fn bit(number: i64) -> u64 {
     u32::try_from(number).ok().and_then(|number| 1_u64.checked_shl(number)).unwrap_or(0)
@@ -53,6 +58,18 @@ pub(crate) struct Times {
 }
 
 impl Times {
+    /// How many there are.
+    pub(crate) fn count(&self) -> i64 {
+        i64::from(self.hours.count_ones()) * i64::from(self.minutes.count_ones())
+    }
+
+    /// The time that has so many earlier ones.
+    pub(crate) fn nth(&self, earlier: i64) -> Option<Time> {
+        let minutes = i64::from(self.minutes.count_ones());
+        let hour = member(self.hours, earlier.checked_div(minutes)?)?;
+        Time::new(hour, member(self.minutes, earlier.checked_rem(minutes)?)?, self.second, 0).ok()
+    }
+
     /// The first time that is not before another.
     pub(crate) fn not_before(&self, time: Time) -> Option<Time> {
         let (hour, minute) = (u32::try_from(time.hour()).ok()?, u32::try_from(time.minute()).ok()?);
@@ -84,7 +101,7 @@ pub(crate) fn not_before(from: Date, months: u32, of_month: impl Fn(Date) -> u64
 }
 
 /// The first day of the month behind one.
-fn next_month(first: Date) -> Option<Date> {
+pub(crate) fn next_month(first: Date) -> Option<Date> {
     match first.month() {
         12 => Date::new(first.year().checked_add(1)?, 1, 1).ok(),
         month => Date::new(first.year(), month + 1, 1).ok(),
@@ -115,6 +132,15 @@ mod tests {
         assert_eq!(times.not_before(time(9, 30, 0, 0)), Some(time(9, 30, 0, 0)));
         assert_eq!(times.not_before(time(9, 31, 0, 0)), Some(time(17, 0, 0, 0)));
         assert_eq!(times.not_before(time(17, 59, 59, 0)), None);
+    }
+
+    #[test]
+    fn times_are_counted() {
+        let times = Times { hours: bit(9) | bit(17), minutes: bit(0) | bit(30), second: 5 };
+        let all: Vec<Time> = (0..times.count()).map(|earlier| times.nth(earlier).unwrap()).collect();
+        assert_eq!(all, [time(9, 0, 5, 0), time(9, 30, 5, 0), time(17, 0, 5, 0), time(17, 30, 5, 0)]);
+        assert_eq!(times.nth(4), None);
+        assert_eq!(Times { minutes: 0, ..times }.nth(0), None);
     }
 
     #[test]

@@ -82,6 +82,12 @@ impl Parts {
         parts.checked(text)
     }
 
+    /// Whether only the unit and the interval say when it is.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        let sets = self.months | self.hours | self.minutes;
+        sets == 0 && self.month_days.is_empty() && self.weekdays.is_empty()
+    }
+
     /// Adds one part.
     fn add(&mut self, key: &str, value: &str) -> Result<(), Invalid> {
         match key {

@@ -1,5 +1,6 @@
 //! Finds the times of a recurrence rule on the wall clock, counted from its start.
 
+use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime, Time};
 
 use crate::days::{self, Times};
@@ -41,15 +42,57 @@ impl Rule {
         Ok(rule)
     }
 
-    /// The time at which a rule without an end has happened so many times, if the calendar goes so far.
+    /// The time at which a rule without an end has happened so many times; `None` where the calendar ends before it.
     fn nth(&self, count: i64) -> Option<DateTime> {
-        let second = jiff::SignedDuration::from_secs(1);
+        let Parts { every, interval, .. } = self.parts;
+        let unit = match every {
+            Every::Minute => 60,
+            Every::Hour => 3_600,
+            Every::Day | Every::Week | Every::Month | Every::Year => return self.nth_by_days(count),
+        };
+        if self.parts.is_unlimited() {
+            let seconds = interval.checked_mul(unit)?.checked_mul(count.checked_sub(1)?)?;
+            return self.start.checked_add(SignedDuration::from_secs(seconds)).ok();
+        }
         let mut at = self.not_before(self.start)?;
         for _ in 1..count {
-            let Some(next) = at.checked_add(second).ok().and_then(|after| self.not_before(after)) else { break };
-            at = next;
+            at = self.after(at)?;
         }
         Some(at)
+    }
+
+    /// The same where each day has the same times: whole months are counted at once.
+    fn nth_by_days(&self, count: i64) -> Option<DateTime> {
+        let (times, mut left) = (self.times(), count);
+        let mut at = self.not_before(self.start)?;
+        let first = at.date();
+        // Some times of the first day may lie before the start.
+        while at.date() == first {
+            left -= 1;
+            if left == 0 {
+                return Some(at);
+            }
+            at = self.after(at)?;
+        }
+        let mut month = at.date().first_of_month();
+        let mut before = days::bit(at.day().into()).wrapping_sub(1);
+        loop {
+            let days = self.of_month(month) & !before;
+            let here = i64::from(days.count_ones()) * times.count();
+            if here >= left {
+                let day = days::member(days, (left - 1).checked_div(times.count())?)?;
+                let time = times.nth((left - 1).checked_rem(times.count())?)?;
+                return Some(Date::new(month.year(), month.month(), day).ok()?.to_datetime(time));
+            }
+            left -= here;
+            before = 0;
+            month = days::next_month(month)?;
+        }
+    }
+
+    /// The first time after another.
+    fn after(&self, at: DateTime) -> Option<DateTime> {
+        self.not_before(at.checked_add(SignedDuration::from_secs(1)).ok()?)
     }
 
     /// The first time that is not before another.
@@ -103,10 +146,17 @@ impl Rule {
                 let hours = aligned & hours_or(u64::MAX);
                 Times { hours, minutes: minutes_or(days::bit(start.minute().into())), second }.not_before(from)
             }
-            Every::Day | Every::Week | Every::Month | Every::Year => {
-                let hours = hours_or(days::bit(start.hour().into()));
-                Times { hours, minutes: minutes_or(days::bit(start.minute().into())), second }.not_before(from)
-            }
+            Every::Day | Every::Week | Every::Month | Every::Year => self.times().not_before(from),
+        }
+    }
+
+    /// The times of a day of a rule of days or longer units.
+    pub(crate) fn times(&self) -> Times {
+        let or = |named: u64, of_start: i8| if named == 0 { days::bit(of_start.into()) } else { named };
+        Times {
+            hours: or(self.parts.hours, self.start.hour()),
+            minutes: or(self.parts.minutes, self.start.minute()),
+            second: self.start.second(),
         }
     }
 
@@ -182,7 +232,7 @@ mod tests {
     /// The first times of a rule from its start.
     fn times(start: DateTime, rule: &str, most: usize) -> Vec<String> {
         let rule = Rule::read(start, rule).unwrap();
-        let next = |at: &DateTime| rule.not_before(at.checked_add(jiff::SignedDuration::from_secs(1)).ok()?);
+        let next = |at: &DateTime| rule.after(*at);
         std::iter::successors(rule.not_before(start), next).take(most).map(|at| at.to_string()).collect()
     }
 
@@ -272,6 +322,19 @@ mod tests {
                 let between = from + jiff::Span::new().seconds(gap * part / 20);
                 prop_assert_eq!(rule.not_before(between), Some(next));
             }
+        }
+
+        #[test]
+        fn count_ends_a_rule_after_so_many_times(text in rules(), days in 0_i64..2_000, count in 1_usize..200) {
+            let start = date(2026, 1, 1).at(7, 30, 15, 0) + jiff::Span::new().days(days);
+            let (Ok(endless), Ok(counted)) = (Rule::read(start, &text), Rule::read(start, &format!("{text};COUNT={count}")))
+            else { return Ok(()) };
+            let all = |rule: &Rule| {
+                let next = |at: &DateTime| rule.after(*at);
+                std::iter::successors(rule.not_before(start), next).take(count + 1).collect::<Vec<_>>()
+            };
+            let expected: Vec<DateTime> = all(&endless).into_iter().take(count).collect();
+            prop_assert_eq!(all(&counted), expected);
         }
 
         #[test]

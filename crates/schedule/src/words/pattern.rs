@@ -140,12 +140,10 @@ fn dates(months: u64, days: &[i8]) -> Option<Vec<(usize, i8)>> {
 }
 
 fn of_rule(rule: &Rule, today: Date) -> Option<Pattern> {
-    let Parts { every, interval, hours, minutes, .. } = rule.parts;
+    let Parts { every, interval, .. } = rule.parts;
     let repeats = repeats_of(&rule.parts)?;
-    let start = rule.start;
-    let hours = if hours == 0 { days::bit(start.hour().into()) } else { hours };
-    let minutes = if minutes == 0 { days::bit(start.minute().into()) } else { minutes };
-    let times = if every <= Every::Hour { Vec::new() } else { times(hours, minutes, start.second())? };
+    let of_day = rule.times();
+    let times = if every <= Every::Hour { Vec::new() } else { times(of_day.hours, of_day.minutes, of_day.second)? };
     let end = match (rule.parts.count, rule.parts.until) {
         (Some(count), _) => Some(End::Count(count)),
         (None, Some(until)) if every <= Every::Hour => Some(End::Until(until.date(), Some(until.time()))),
@@ -163,13 +161,13 @@ fn of_rule(rule: &Rule, today: Date) -> Option<Pattern> {
         Every::Month => interval * 31,
         Every::Year => interval * 366,
     };
-    let ahead = days::number(start.date()) - days::number(today);
-    let from = (ahead > near).then(|| start.date());
+    let ahead = days::number(rule.start.date()) - days::number(today);
+    let from = (ahead > near).then(|| rule.start.date());
     Some(Pattern { repeats, times, from, end })
 }
 
 fn repeats_of(parts: &Parts) -> Option<Repeats> {
-    let Parts { every, interval, months, hours, minutes, month_days, weekdays, .. } = parts;
+    let Parts { every, interval, months, month_days, weekdays, .. } = parts;
     let plain: Option<Vec<usize>> =
         weekdays.iter().map(|(nth, day)| (*nth == 0).then(|| from_monday(*day))).collect::<Option<_>>();
     let week = plain.map(|mut week| {
@@ -184,8 +182,8 @@ fn repeats_of(parts: &Parts) -> Option<Repeats> {
     let dated = month_days.iter().all(|day| *day >= -1);
     let free = *months == 0;
     Some(match (every, month_days.is_empty(), weekdays.is_empty()) {
-        (Every::Minute, true, true) if free && *hours == 0 && *minutes == 0 => Repeats::Minutes(*interval),
-        (Every::Hour, true, true) if free && *hours == 0 && *minutes == 0 => Repeats::Hours(*interval),
+        (Every::Minute, ..) if parts.is_unlimited() => Repeats::Minutes(*interval),
+        (Every::Hour, ..) if parts.is_unlimited() => Repeats::Hours(*interval),
         (Every::Day, true, true) if free => Repeats::Days(*interval),
         (Every::Day | Every::Month | Every::Year, true, false) if free && *interval == 1 && week.is_some() => {
             Repeats::Weeks(1, week?)
