@@ -28,8 +28,9 @@ pub struct Overdue {
 }
 
 impl Cadence {
-    /// The next time after a key. Times that fall on one and the same instant, as all those within a gap, are one: the
-    /// latest of them. Instants grow strictly with their keys. `None` where [`Cadence::next_after`] has none, or the instant
+    /// The next time after a key: one that was taken before, or the [`key_at`] of now. Times that fall on one and the same
+    /// instant, as all those within a gap, are one, with the latest of their keys; an earlier one of these keys, once taken,
+    /// took that time. Instants grow strictly with their keys. `None` where [`Cadence::next_after`] has none, or the instant
     /// lies outside of the calendar.
     #[must_use]
     pub fn next_due(&self, zone: &TimeZone, after_key: DateTime) -> Option<Due> {

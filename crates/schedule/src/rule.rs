@@ -308,6 +308,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn no_time_lies_between_two_times(text in rules(), days in 0_i64..2_000, ahead in 0_i64..1_000_000) {
             let start = date(2026, 1, 1).at(7, 30, 0, 0) + jiff::Span::new().days(days);
@@ -325,7 +326,7 @@ mod tests {
         }
 
         #[test]
-        fn count_ends_a_rule_after_so_many_times(text in rules(), days in 0_i64..2_000, count in 1_usize..200) {
+        fn count_ends_a_rule_after_so_many_times(text in rules(), days in 0_i64..2_000, count in 1_usize..60) {
             let start = date(2026, 1, 1).at(7, 30, 15, 0) + jiff::Span::new().days(days);
             let (Ok(endless), Ok(counted)) = (Rule::read(start, &text), Rule::read(start, &format!("{text};COUNT={count}")))
             else { return Ok(()) };

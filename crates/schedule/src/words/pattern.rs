@@ -1,6 +1,7 @@
 //! Finds what people would say of a cadence: every so many units, on these days, at these times.
 
-use jiff::civil::{Date, Time};
+use jiff::SignedDuration;
+use jiff::civil::{Date, DateTime, Time};
 
 use crate::cadence::Plan;
 use crate::cron::Fields;
@@ -146,7 +147,7 @@ fn of_rule(rule: &Rule, today: Date) -> Option<Pattern> {
     let times = if every <= Every::Hour { Vec::new() } else { times(of_day.hours, of_day.minutes, of_day.second)? };
     let end = match (rule.parts.count, rule.parts.until) {
         (Some(count), _) => Some(End::Count(count)),
-        (None, Some(until)) if every <= Every::Hour => Some(End::Until(until.date(), Some(until.time()))),
+        (None, Some(until)) if every <= Every::Hour => Some(within_day_until(until)),
         (None, Some(until)) => {
             let early = times.first().is_some_and(|first| until.time() < *first);
             Some(End::Until(if early { until.date().yesterday().ok()? } else { until.date() }, None))
@@ -164,6 +165,18 @@ fn of_rule(rule: &Rule, today: Date) -> Option<Pattern> {
     let ahead = days::number(rule.start.date()) - days::number(today);
     let from = (ahead > near).then(|| rule.start.date());
     Some(Pattern { repeats, times, from, end })
+}
+
+/// The end of what happens within a day. What ends a second before a minute ends with it.
+fn within_day_until(until: DateTime) -> End {
+    let time = until.time();
+    match time.second() {
+        59 => match time.checked_add(SignedDuration::from_secs(1)) {
+            Ok(minute) => End::Until(until.date(), Some(minute)),
+            Err(_) => End::Until(until.date(), None),
+        },
+        _ => End::Until(until.date(), Some(time)),
+    }
 }
 
 fn repeats_of(parts: &Parts) -> Option<Repeats> {
