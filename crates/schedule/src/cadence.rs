@@ -41,9 +41,9 @@ impl Cadence {
         self.plan().map(|_| ())
     }
 
-    /// The first time after another on the wall clock; `None` where there is none within 48 years of a cron, 400 years of
-    /// a rule (so many times its interval where that is of months or years), before the year 10,000, or where the cadence
-    /// is not valid.
+    /// The first time after another on the wall clock. `None` where the cadence is over or not valid, and where there is no
+    /// time before the year 10,000, within 48 years of a cron, or within 400 years of a rule: of so many times its interval
+    /// where that is of months or years, and of 20,000 of its days where it is of hours or minutes.
     #[must_use]
     pub fn next_after(&self, key: DateTime) -> Option<DateTime> {
         self.plan().ok()?.next_after(key)

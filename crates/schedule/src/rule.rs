@@ -9,8 +9,9 @@ use crate::rrule::{Every, Parts};
 
 /// Within how many months a time must be found: those of 400 years, after which the calendar repeats itself.
 const MONTHS: u32 = 4_800;
-/// How many days are looked at for a rule of hours or minutes, about 400 years.
-const DAYS: u32 = 150_000;
+/// How many of its days are looked at for a rule of hours or minutes. Without other parts its times of day repeat themselves
+/// after 10,000 days at the latest, the largest interval.
+const DAYS: u32 = 20_000;
 
 /// A rule with its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +37,11 @@ impl Rule {
         let (count, last) = (parts.count, parts.until);
         let mut rule = Self { start, parts, last };
         if rule.not_before(start).is_none() {
-            return Err(Invalid::new("rrule", text, "a rule that has a time within 400 years of its start"));
+            return Err(Invalid::new(
+                "rrule",
+                text,
+                "a rule that has a time within 400 years of its start, or 20,000 days of hours or minutes",
+            ));
         }
         rule.last = count.map_or(last, |count| rule.nth(count));
         Ok(rule)
