@@ -8,10 +8,9 @@
 //! Nothing here has a clock, does I/O or opens a database of zones: the caller passes both the moment and the zone. Every
 //! search is bounded, and jumps by month, day, hour and minute.
 //!
-//! The fields of cron are evaluated here and not by the crate `croner`. As of 4.0.3 its default features pull in `chrono`,
-//! and without them still the macros of `derive_builder` and `strum`; it searches in a zone and not on the wall clock, where
-//! it fires lists and steps twice in an overlap; and neither an error that names field and value nor the words for people
-//! could be made of what it gives out.
+//! The fields of cron are evaluated here and not by the crate `croner`. Version 4.0.3 pulls in `chrono` by default, and
+//! without it still the macros of `derive_builder` and `strum`. It searches in a zone and not on the wall clock, fires lists
+//! and steps twice in an overlap, and knows further forms that other readers of cron do not. What is needed of it is small.
 
 mod cadence;
 mod cron;
