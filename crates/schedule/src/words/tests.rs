@@ -103,6 +103,26 @@ fn rule_is_told_as_people_say_it() {
             "every 5 hours, from 27 November, until 8 December at 12:00",
             "ogni 5 ore, dal 27 novembre, fino all'8 dicembre alle 12:00",
         ),
+        (
+            "FREQ=MINUTELY;INTERVAL=90;UNTIL=20261208T115959",
+            "every 90 minutes, from 27 November, until 8 December at 12:00",
+            "ogni 90 minuti, dal 27 novembre, fino all'8 dicembre alle 12:00",
+        ),
+        (
+            "FREQ=HOURLY;UNTIL=20261130T235959",
+            "every hour, from 27 November, until 30 November",
+            "ogni ora, dal 27 novembre, fino al 30 novembre",
+        ),
+    ] {
+        let rule = Cadence::Rule { start, rrule: rrule.to_owned() };
+        assert_eq!(both(&rule), (english.to_owned(), italian.to_owned()), "{rrule}");
+    }
+}
+
+#[test]
+fn rule_of_months_and_years_is_told_with_its_day() {
+    let start = date(2026, 11, 27).at(18, 0, 0, 0);
+    for (rrule, english, italian) in [
         ("FREQ=MONTHLY;BYMONTHDAY=-1", "every month on the last day at 18:00", "ogni mese l'ultimo giorno alle 18:00"),
         ("FREQ=MONTHLY;BYDAY=1MO", "every month on the first Monday at 18:00", "ogni mese il primo lunedì alle 18:00"),
         (
@@ -129,6 +149,10 @@ fn rule_is_told_as_people_say_it() {
         let rule = Cadence::Rule { start, rrule: rrule.to_owned() };
         assert_eq!(both(&rule), (english.to_owned(), italian.to_owned()), "{rrule}");
     }
+}
+
+#[test]
+fn beginning_that_is_far_is_told() {
     let later = Cadence::Rule { start: date(2027, 3, 8).at(8, 0, 0, 0), rrule: "FREQ=DAILY".to_owned() };
     assert_eq!(
         both(&later),
