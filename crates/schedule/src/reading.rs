@@ -93,22 +93,23 @@ fn out_of_range(reading: &Reading) -> Unfit {
     Invalid::new("duration", &length, "a length that ends before the year 10000").into()
 }
 
-/// Now and a duration.
+/// Now and a duration: months and days on the wall clock first, then the rest as elapsed time.
 fn later(reading: &Reading, now: &Zoned) -> Option<Zoned> {
     let length = reading.length?;
     let span = Span::new().try_months(length.months).ok()?.try_days(length.days).ok()?;
-    now.checked_add(span).ok()?.checked_add(SignedDuration::from_secs(length.seconds)).ok()
+    let zone = now.time_zone();
+    let from =
+        if span.is_zero() { now.timestamp() } else { due::instant(zone, now.datetime().checked_add(span).ok()?)? };
+    Some(from.checked_add(SignedDuration::from_secs(length.seconds)).ok()?.to_zoned(zone.clone()))
 }
 
 /// One moment, if it is still to come: the first whole second that is not before it.
 fn once(at: &Zoned, now: &Zoned, mut assumed: Vec<Assumed>) -> Result<(Cadence, Vec<Assumed>), Unfit> {
-    // Words are read on the wall clock: of a moment that it shows twice they mean the later where the earlier is over.
-    let twice = at.datetime() > now.datetime();
-    if at <= now && !twice {
+    if at <= now {
         return Err(Unfit::Past);
     }
-    let found = whole_second(at.max(now)).and_then(|(key, instant)| {
-        if at > now && due::instant(at.time_zone(), key)? == instant {
+    let found = whole_second(at).and_then(|(key, instant)| {
+        if due::instant(at.time_zone(), key)? == instant {
             return Some(key);
         }
         // The clock shows this for the second time: the first would be too early.
@@ -161,7 +162,7 @@ fn again(reading: &Reading, start: Zoned) -> Result<(Cadence, Vec<Assumed>), Unf
             Cadence::Cron(nine.unwrap_or_else(|| cron.clone()))
         }
         (None, Some(rrule)) => {
-            let key = whole_second(&start).map_or(start.datetime(), |(key, _)| key);
+            let key = first_key(reading, &start);
             let start_key = if timeless { key.date().to_datetime(USUAL) } else { key };
             Cadence::Rule { start: start_key, rrule: on_wall_clock(rrule, start.time_zone()) }
         }
@@ -169,6 +170,13 @@ fn again(reading: &Reading, start: Zoned) -> Result<(Cadence, Vec<Assumed>), Unf
     };
     cadence.validate()?;
     Ok((cadence, assumed))
+}
+
+/// The key of the first time of a rule, which the clock may leave out: its time of day is that of the others.
+fn first_key(reading: &Reading, start: &Zoned) -> DateTime {
+    let falls_on_start = |key: &DateTime| due::instant(start.time_zone(), *key) == Some(start.timestamp());
+    let shown = || whole_second(start).map_or(start.datetime(), |(key, _)| key);
+    reading.counted_from.filter(falls_on_start).unwrap_or_else(shown)
 }
 
 /// A rule whose `UNTIL` is a moment of UTC with that of the wall clock in its place.
@@ -289,5 +297,69 @@ mod tests {
         let now = rome(date(2026, 11, 24).at(10, 0, 0, 1));
         let (cadence, _) = at("for 20 seconds", Language::English, now).unwrap();
         assert_eq!(cadence, Cadence::Once(date(2026, 11, 24).at(10, 0, 21, 0)));
+    }
+
+    /// What words mean in a zone at an instant.
+    fn within(text: &str, zone: &TimeZone, now: &str) -> Cadence {
+        at(text, Language::English, now.parse::<Timestamp>().unwrap().to_zoned(zone.clone())).unwrap().0
+    }
+
+    #[test]
+    fn rule_whose_first_time_does_not_exist_keeps_its_time() {
+        let (rome, new_york) = ("CET-1CEST,M3.5.0,M10.5.0/3", "EST5EDT,M3.2.0,M11.1.0");
+        let lord_howe = "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0";
+        let sundays = "every two weeks on Sunday at 2:30am";
+        for (rule, now, text, expected) in [
+            (rome, "2027-03-27T09:00:00Z", sundays, ["2027-03-28T01:00:00Z", "2027-04-11T00:30:00Z"]),
+            (new_york, "2027-03-13T15:00:00Z", sundays, ["2027-03-14T07:00:00Z", "2027-03-28T06:30:00Z"]),
+            (
+                lord_howe,
+                "2026-10-03T12:00:00Z",
+                "every 2 days at 2:15am",
+                ["2026-10-03T15:30:00Z", "2026-10-05T15:15:00Z"],
+            ),
+            (
+                rome,
+                "2027-03-28T00:30:00Z",
+                "every 2 hours until tomorrow",
+                ["2027-03-28T01:00:00Z", "2027-03-28T02:00:00Z"],
+            ),
+        ] {
+            let zone = TimeZone::posix(rule).unwrap();
+            let cadence = within(text, &zone, now);
+            let first = cadence.next_due(&zone, due::key_at(&zone, now.parse().unwrap()).unwrap()).unwrap();
+            let second = cadence.next_due(&zone, first.key).unwrap();
+            assert_eq!([first.at.to_string(), second.at.to_string()], expected, "{text}");
+        }
+        let zone = TimeZone::posix(rome).unwrap();
+        let expected = Cadence::Rule {
+            start: date(2027, 3, 28).at(2, 30, 0, 0),
+            rrule: "FREQ=WEEKLY;INTERVAL=2;BYDAY=SU;BYHOUR=2;BYMINUTE=30".to_owned(),
+        };
+        let cadence = within(sundays, &zone, "2027-03-27T09:00:00Z");
+        assert_eq!(cadence, expected);
+        let told = |cadence: &Cadence| cadence.told(Language::English, date(2027, 3, 27).at(10, 0, 0, 0));
+        assert_eq!(told(&cadence), told(&within(sundays, &zone, "2027-04-03T09:00:00Z")));
+    }
+
+    #[test]
+    fn lengths_mean_the_same_with_and_without_a_beginning() {
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        for now in ["2027-03-27T01:30:00Z", "2027-03-28T00:30:00Z", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"] {
+            for length in ["40 minutes", "1 hour", "2 hours", "26 hours", "1 day and 2 hours"] {
+                let [from, of] = ["in", "for"].map(|word| within(&format!("{word} {length}"), &zone, now));
+                assert_eq!(from, of, "{length} at {now}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_shown_before_in_an_overlap_is_past() {
+        let now = "2026-10-25T01:10:00Z".parse::<Timestamp>().unwrap();
+        let now = now.to_zoned(TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap());
+        // 2:40 for the first time, although the clock shows 2:10.
+        assert_eq!(at("30 minutes ago", Language::English, now.clone()), Err(Unfit::Past));
+        let (cadence, assumed) = at("today at 2:40am", Language::English, now).unwrap();
+        assert_eq!((cadence, assumed), (Cadence::Once(date(2026, 10, 25).at(3, 0, 0, 0)), vec![Assumed::AfterOverlap]));
     }
 }

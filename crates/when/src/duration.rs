@@ -1,10 +1,9 @@
 //! Lengths of time: "two and a half hours", "2h30", "un'ora e mezza", "mezz'ora".
 
-use jiff::civil::DateTime;
-
 use crate::civil;
 use crate::number;
 use crate::parser::{Found, Parser, longest};
+use crate::wall::{Point, Wall};
 use crate::words::Table;
 use crate::{Grain, Length};
 
@@ -36,12 +35,17 @@ impl Duration {
         Some(Self { length, grain: self.grain.min(other.grain), count: None, article: false, doubtful: false })
     }
 
-    /// The moment that lies so far from another one.
-    pub(crate) fn from(self, moment: DateTime, forward: bool) -> Option<DateTime> {
+    /// The point that lies so far from another one: months and days on the clock first, then the rest as elapsed time.
+    pub(crate) fn from(self, wall: Wall<'_>, point: Point, forward: bool) -> Option<Point> {
         let sign = if forward { 1 } else { -1 };
-        let moment = civil::add_months(moment, self.length.months.checked_mul(sign)?)?;
-        let moment = civil::add_days(moment, self.length.days.checked_mul(sign)?)?;
-        civil::add_seconds(moment, self.length.seconds.checked_mul(sign)?)
+        let Length { months, days, seconds } = self.length;
+        let point = if months == 0 && days == 0 {
+            point
+        } else {
+            let month = civil::add_months(*point, months.checked_mul(sign)?)?;
+            civil::add_days(month, days.checked_mul(sign)?)?.into()
+        };
+        wall.later(point, seconds.checked_mul(sign)?)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::duration;
 use crate::moment::{self, Meaning, Slots};
 use crate::number;
 use crate::parser::{Found, Parser, longest};
+use crate::wall::Point;
 use crate::{Grain, civil};
 
 /// What an interval means: one meaning, or several where its moments have several.
@@ -27,7 +28,7 @@ pub(crate) fn interval(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     ])
 }
 
-fn new(start: Option<DateTime>, end: Option<DateTime>, of: &Meaning) -> Meaning {
+fn new(start: Option<Point>, end: Option<Point>, of: &Meaning) -> Meaning {
     Meaning { start, end, interval: true, ..of.clone() }
 }
 
@@ -38,10 +39,10 @@ fn only(p: &Parser<'_>, slots: &Slots) -> Option<Meaning> {
 }
 
 /// The first moment behind a meaning: the end of a day or a part of one, a time of day itself.
-fn end_of(meaning: &Meaning) -> Option<DateTime> {
+fn end_of(meaning: &Meaning) -> Option<Point> {
     match meaning.end {
         Some(end) => Some(end),
-        None if meaning.grain >= Grain::Day => civil::add(meaning.start?, meaning.grain, 1),
+        None if meaning.grain >= Grain::Day => civil::add(*meaning.start?, meaning.grain, 1).map(Point::from),
         None => meaning.start,
     }
 }
@@ -65,7 +66,7 @@ fn between(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         let yearless = first.day.as_ref().is_some_and(|day| day.sort == Sort::Date(false));
         let dated = first.day.as_ref().is_some_and(|day| matches!(day.sort, Sort::DayOfMonth(_)));
         let first = only(p, &first)?;
-        let later = p.from(first.start?);
+        let later = p.from(*first.start?);
         let (second, next) = moment::slots(&later, joint)?;
         // "dal 10 al 5 marzo": a day without its month takes that of the other, or none.
         if dated && second.day.as_ref().is_some_and(|day| matches!(day.sort, Sort::Date(_))) {
@@ -78,18 +79,18 @@ fn between(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         let first = if yearless && with_year { before_end(first, end)? } else { first };
         let mut whole = new(first.start, Some(end), &first);
         whole.grain = first.grain.min(second.grain);
-        (first.start? < end).then_some((vec![whole], next))
+        (*first.start? < *end).then_some((vec![whole], next))
     }))
 }
 
 /// A date without a year as the last such one before the end.
-fn before_end(mut first: Meaning, end: DateTime) -> Option<Meaning> {
+fn before_end(mut first: Meaning, end: Point) -> Option<Meaning> {
     for _ in 0..100 {
-        let later = civil::add_months(first.start?, 12)?;
-        if later >= end {
+        let later = civil::add_months(*first.start?, 12)?;
+        if later >= *end {
             break;
         }
-        (first.start, first.assumed) = (Some(later), Vec::new());
+        (first.start, first.assumed) = (Some(later.into()), Vec::new());
     }
     Some(first)
 }
@@ -148,19 +149,26 @@ fn spanning(p: &Parser<'_>, month: i8, first: i64, last: i64, year_at: usize, en
         Some((year, next)) => (civil::midnight(civil::day(year, month, first)?), Vec::new(), next),
         None => {
             let day = date::next_date(p, month, first)?;
-            (day.start, day.assumed, end)
+            (*day.start, day.assumed, end)
         }
     };
     let last = civil::midnight(civil::day(start.year(), month, last)?);
     let end = civil::add_days(last, 1)?;
-    let whole = Meaning { start: Some(start), end: Some(end), interval: true, grain: Grain::Day, assumed, zone: None };
+    let whole = Meaning {
+        start: Some(start.into()),
+        end: Some(end.into()),
+        interval: true,
+        grain: Grain::Day,
+        assumed,
+        zone: None,
+    };
     (start < last).then_some((vec![whole], next))
 }
 
 /// "within two hours", "within the hour", "entro due ore": from now on.
 fn within(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     let next = p.one_of(at, p.words.within)?;
-    let until = |end: DateTime, grain: Grain| Meaning {
+    let until = |end: Point, grain: Grain| Meaning {
         start: Some(p.now),
         end: Some(end),
         interval: true,
@@ -169,12 +177,12 @@ fn within(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         zone: None,
     };
     if let Some((far, next)) = duration::duration(p, next) {
-        return Some((vec![until(far.from(p.now, true)?, far.grain)], next));
+        return Some((vec![until(far.from(p.wall, p.now, true)?, far.grain)], next));
     }
     let article = p.one_of(next, p.words.articles)?;
     let ((grain, times), next) = duration::unit(p, article)?;
-    let end = civil::add(civil::floor(p.now, grain)?, grain, times)?;
-    (times == 1 && grain > Grain::Minute).then(|| (vec![until(end, grain)], next))
+    let end = civil::add(civil::floor(*p.now, grain)?, grain, times)?;
+    (times == 1 && grain > Grain::Minute).then(|| (vec![until(end.into(), grain)], next))
 }
 
 /// "by the end of the month", "entro fine mese", "until the end of the year".
@@ -184,7 +192,8 @@ fn until_end(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     let (start, next) = longest([by, until])?;
     let back = if p.any(next - 1, &["la", "della", "the"]) { next - 1 } else { next };
     let (end, next) = longest([period::end_of(p, next), period::end_of(p, back)])?;
-    let whole = Meaning { start, end: Some(end), interval: true, grain: Grain::Day, assumed: Vec::new(), zone: None };
+    let whole =
+        Meaning { start, end: Some(end.into()), interval: true, grain: Grain::Day, assumed: Vec::new(), zone: None };
     Some((vec![whole], next))
 }
 
@@ -209,7 +218,7 @@ fn open(
 fn since(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     open(p, at, p.words.since, |slots, meaning| {
         let start = meaning.start?;
-        let start = if start <= p.now { start } else { earlier(slots, start)? };
+        let start = if *start <= *p.now { start } else { earlier(slots, *start)?.into() };
         Some(Meaning { assumed: vec!["past"], ..new(Some(start), None, meaning) })
     })
 }
@@ -230,14 +239,14 @@ fn earlier(slots: &Slots, start: DateTime) -> Option<DateTime> {
 fn after(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     let far = p.phrase(at, "after").filter(|_| p.english()).and_then(|next| duration::duration(p, next));
     if let Some((far, next)) = far.filter(|(_, next)| *next == p.tokens.len()) {
-        let start = Meaning { grain: far.grain, ..open_from(far.from(p.now, true)?) };
+        let start = Meaning { grain: far.grain, ..open_from(far.from(p.wall, p.now, true)?) };
         return Some((vec![start], next));
     }
     let behind = p.any(at, &["after", "dopo"]);
     let (found, next) = open(p, at, p.words.after, |_, meaning| {
         let start = if behind { meaning.end.or(meaning.start)? } else { meaning.start? };
         // "the mail from last week" is that of this week alone, or is it.
-        let past = p.is(at, "from") && start < civil::floor(p.now, Grain::Day)?;
+        let past = p.is(at, "from") && *start < civil::floor(*p.now, Grain::Day)?;
         (!past).then(|| new(Some(start), None, meaning))
     })?;
     let tail: &[&str] =
@@ -246,7 +255,7 @@ fn after(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
 }
 
 /// From a moment on.
-fn open_from(start: DateTime) -> Meaning {
+fn open_from(start: Point) -> Meaning {
     Meaning { start: Some(start), end: None, interval: true, grain: Grain::Second, assumed: Vec::new(), zone: None }
 }
 
@@ -261,7 +270,7 @@ fn by(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     let start = p.english().then_some(p.now);
     open(p, at, p.words.by, |_, meaning| {
         let end = meaning.start?;
-        (end > p.now).then(|| new(start, Some(end), meaning))
+        (*end > *p.now).then(|| new(start, Some(end), meaning))
     })
 }
 
@@ -278,7 +287,7 @@ fn beside(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     let hour = p.any(next - 1, &["le", "l", "delle", "dell"]);
     let (slots, next) = if hour { moment::slots_from_hour(p, next) } else { moment::slots(p, next) }?;
     let base = only(p, &slots).filter(|base| slots.clock.is_some() && !base.interval && far.grain < Grain::Day)?;
-    let start = far.from(base.start?, forward)?;
+    let start = far.from(p.wall.of(base.zone.as_ref()), base.start?, forward)?;
     let grain = far.grain.min(base.grain);
     Some((vec![Meaning { start: Some(start), grain, ..base }], next))
 }
@@ -306,7 +315,8 @@ fn lasting(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         .iter()
         .map(|meaning| {
             let start = meaning.start.filter(|_| !meaning.interval)?;
-            Some(new(Some(start), Some(far.from(start, true)?), meaning))
+            let wall = p.wall.of(meaning.zone.as_ref());
+            Some(new(Some(start), Some(far.from(wall, start, true)?), meaning))
         })
         .collect();
     whole.filter(|whole| !whole.is_empty()).map(|whole| (whole, next))

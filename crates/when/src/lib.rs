@@ -12,6 +12,10 @@
 //!   not ("from 3 to 5pm" ends at five). An open interval has only one of them.
 //! - A day, week, month, quarter or year is an instant with that grain, and starts at its first midnight.
 //! - "in 3 days" is as exact as the hour, "in a week" as the day, "in a year" as the month.
+//! - Days and longer units are counted on the clock of the zone, hours and less as elapsed time: "in an hour" is an hour from
+//!   now even where the clock goes forward or back. "In a day and 2 hours" counts the day first.
+//! - A time that the clock leaves out is the end of the gap, which is assumed as "gap"; a recurrence keeps its time of day. A
+//!   time that the clock shows twice is the first, or the second where only that is still to come.
 //! - The morning is 0 to 12 in English and 4 to 12 in Italian; the afternoon 12 to 19, the evening 18 to 24; "night" is the
 //!   evening in English, and 0 to 4 of the next day in Italian. A weekend is Friday 18:00 to Monday 0:00.
 //! - "next Friday" is the Friday of next week. "March 3" is the next one.
@@ -29,6 +33,7 @@ mod recurrence;
 mod select;
 mod spelling;
 mod token;
+mod wall;
 mod words;
 
 pub use reading::{Grain, Kind, Length, Reading};

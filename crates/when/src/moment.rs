@@ -7,15 +7,16 @@ use crate::clock::part::{self, Hour};
 use crate::clock::{self, Clock};
 use crate::dates::{self, Day, Sort};
 use crate::parser::{Found, Parser, longest};
+use crate::wall::Point;
 use crate::words::{Part, Sort as PartSort, ZONES};
 use crate::{Grain, civil};
 
 /// A moment or a stretch of time, before its zone is applied.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Meaning {
-    pub(crate) start: Option<DateTime>,
+    pub(crate) start: Option<Point>,
     /// The first moment that no longer belongs to it.
-    pub(crate) end: Option<DateTime>,
+    pub(crate) end: Option<Point>,
     pub(crate) interval: bool,
     pub(crate) grain: Grain,
     pub(crate) assumed: Vec<&'static str>,
@@ -269,12 +270,12 @@ pub(crate) fn meanings(p: &Parser<'_>, slots: &Slots) -> Vec<Meaning> {
     found.into_iter().map(|meaning| Meaning { zone: slots.zone.clone(), ..meaning }).collect()
 }
 
-fn instant(start: DateTime, grain: Grain, assumed: Vec<&'static str>) -> Meaning {
-    Meaning { start: Some(start), end: None, interval: false, grain, assumed, zone: None }
+fn instant(start: impl Into<Point>, grain: Grain, assumed: Vec<&'static str>) -> Meaning {
+    Meaning { start: Some(start.into()), end: None, interval: false, grain, assumed, zone: None }
 }
 
-fn interval(start: DateTime, end: DateTime, grain: Grain, assumed: Vec<&'static str>) -> Meaning {
-    Meaning { start: Some(start), end: Some(end), interval: true, grain, assumed, zone: None }
+fn interval(start: impl Into<Point>, end: impl Into<Point>, grain: Grain, assumed: Vec<&'static str>) -> Meaning {
+    Meaning { start: Some(start.into()), end: Some(end.into()), interval: true, grain, assumed, zone: None }
 }
 
 /// The moment of an hour on a date.
@@ -304,7 +305,7 @@ fn on_day(slots: &Slots, day: &Day, clock: Clock) -> Vec<Meaning> {
             .collect();
     }
     let hours = part::hours(clock, slots.part, slots.behind);
-    let moments = hours.into_iter().filter_map(|hour| Some((at_hour(day.start, hour, clock)?, hour)));
+    let moments = hours.into_iter().filter_map(|hour| Some((at_hour(*day.start, hour, clock)?, hour)));
     moments
         .map(|(start, hour)| instant(start, clock.grain, with(&day.assumed, [clock.assumed, hour.assumed])))
         .collect()
@@ -320,7 +321,7 @@ fn part_of_day(slots: &Slots, day: &Day) -> Option<Meaning> {
         // The night of a feast is the one that leads to it, not the one behind.
         Some(part) if day.sort == Sort::Feast && part.sort == PartSort::SmallHours => None,
         Some(part) if day.is_one_day() => {
-            let (from, to) = bounds(day.start, part)?;
+            let (from, to) = bounds(*day.start, part)?;
             Some(interval(from, to, Grain::Hour, day.assumed.clone()))
         }
         Some(_) => None,
@@ -366,14 +367,14 @@ fn next_clock(p: &Parser<'_>, slots: &Slots, clock: Clock) -> Vec<Meaning> {
         return vec![read(second, late)];
     }
     let mut both = vec![read(first, early), read(second, sure(clock.hour + 12, None))];
-    both.sort_by_key(|meaning| meaning.start);
+    both.sort_by_key(|meaning| meaning.start.map(|start| *start));
     both
 }
 
 /// The reference moment on the calendar of another zone; the person's own where it cannot be told.
 fn shifted(p: &Parser<'_>, zone: &TimeZone) -> DateTime {
-    let own = p.zone.to_ambiguous_zoned(p.after).compatible();
-    own.map_or(p.after, |own| own.with_time_zone(zone.clone()).datetime())
+    let own = p.wall.instant(if p.after == *p.now { p.now } else { p.after.into() });
+    own.map_or(p.after, |(own, _)| zone.to_datetime(own))
 }
 
 /// A range of hours on a day.
@@ -382,7 +383,7 @@ fn range_on_day(slots: &Slots, day: &Day, first: Clock, second: Clock) -> Vec<Me
         return Vec::new();
     }
     let begins = part::hours(first, slots.part, slots.behind);
-    begins.into_iter().filter_map(|hour| ending(slots, day.start, &day.assumed, (hour, first), second)).collect()
+    begins.into_iter().filter_map(|hour| ending(slots, *day.start, &day.assumed, (hour, first), second)).collect()
 }
 
 /// The range that begins with an hour of a day and ends with the next such hour.

@@ -4,9 +4,9 @@
 //! longest. No rule calls itself at the same position, so the work is bounded by the number of tokens.
 
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 
 use crate::token::{Kind, Token};
+use crate::wall::{Point, Wall};
 use crate::words::{self, Table, Words};
 use crate::{Context, Language};
 
@@ -19,25 +19,26 @@ pub(crate) struct Parser<'a> {
     pub(crate) tokens: &'a [Token],
     pub(crate) language: Language,
     pub(crate) words: &'static Words,
-    /// The person's moment, without its zone.
-    pub(crate) now: DateTime,
+    /// The person's moment.
+    pub(crate) now: Point,
     /// What recurs is looked for from here on: the end of an interval behind its beginning.
     pub(crate) after: DateTime,
     pub(crate) day_first: bool,
-    /// The person's zone.
-    pub(crate) zone: &'a TimeZone,
+    /// The person's clock.
+    pub(crate) wall: Wall<'a>,
 }
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(tokens: &'a [Token], context: &'a Context) -> Self {
-        let now = context.now.datetime();
+        let wall = Wall { zone: context.now.time_zone(), now: context.now.timestamp() };
+        let now = wall.point(wall.now);
         Self {
             tokens,
             language: context.language,
             words: words::of(context.language),
             now,
-            after: now,
-            zone: context.now.time_zone(),
+            after: *now,
+            wall,
             day_first: context.day_first.unwrap_or(context.language == Language::Italian),
         }
     }

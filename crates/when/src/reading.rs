@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use jiff::Zoned;
+use jiff::civil::DateTime;
 use serde::{Serialize, Serializer};
 
 /// What sort of time an expression names.
@@ -138,6 +139,10 @@ pub struct Reading {
     pub cron: Option<String>,
     /// The recurrence as RFC 5545 has it, to be counted from `start`.
     pub rrule: Option<String>,
+    /// The first time of a recurrence on the wall clock where the clock leaves it out, and `start` is the end of the gap: the
+    /// times that follow are counted from here.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "wall_time")]
+    pub counted_from: Option<DateTime>,
     /// How exact it is.
     pub grain: Option<Grain>,
     /// The bytes of the text that it was read from, in order; two where other words stand between. Prints as pairs of
@@ -160,6 +165,7 @@ impl Reading {
             length: None,
             cron: None,
             rrule: None,
+            counted_from: None,
             grain: None,
             spans: Vec::new(),
             assumed: Vec::new(),
@@ -201,6 +207,14 @@ impl Reading {
 /// Ranges as pairs of begin and end.
 fn pairs<S: Serializer>(spans: &[Range<usize>], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(spans.iter().map(|span| [span.start, span.end]))
+}
+
+/// A time of the wall clock as `2027-03-28T02:30:00`.
+fn wall_time<S: Serializer>(time: &Option<DateTime>, serializer: S) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => serializer.collect_str(time),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// A moment as RFC 3339 writes it, with the offset that its zone has then.

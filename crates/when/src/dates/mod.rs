@@ -9,6 +9,7 @@ pub(crate) mod weekday;
 use jiff::civil::DateTime;
 
 use crate::parser::{Found, Parser, longest};
+use crate::wall::Point;
 use crate::{Grain, civil};
 
 /// How a day was said: what may still be added to it depends on that.
@@ -33,9 +34,9 @@ pub(crate) enum Sort {
 /// A day or a longer stretch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Day {
-    pub(crate) start: DateTime,
+    pub(crate) start: Point,
     /// Where a stretch ends; a unit of its grain has no end of its own.
-    pub(crate) end: Option<DateTime>,
+    pub(crate) end: Option<Point>,
     pub(crate) grain: Grain,
     pub(crate) sort: Sort,
     pub(crate) assumed: Vec<&'static str>,
@@ -44,12 +45,12 @@ pub(crate) struct Day {
 }
 
 impl Day {
-    pub(crate) fn new(start: DateTime, grain: Grain, sort: Sort) -> Self {
-        Self { start, end: None, grain, sort, assumed: Vec::new(), weak: false }
+    pub(crate) fn new(start: impl Into<Point>, grain: Grain, sort: Sort) -> Self {
+        Self { start: start.into(), end: None, grain, sort, assumed: Vec::new(), weak: false }
     }
 
-    pub(crate) fn stretch(start: DateTime, end: DateTime, grain: Grain) -> Self {
-        Self { end: Some(end), ..Self::new(start, grain, Sort::Stretch) }
+    pub(crate) fn stretch(start: impl Into<Point>, end: impl Into<Point>, grain: Grain) -> Self {
+        Self { end: Some(end.into()), ..Self::new(start, grain, Sort::Stretch) }
     }
 
     pub(crate) fn assuming(mut self, what: &'static str) -> Self {
@@ -64,7 +65,7 @@ impl Day {
 
     /// The first moment that no longer belongs to it.
     pub(crate) fn until(&self) -> Option<DateTime> {
-        self.end.or_else(|| civil::add(self.start, self.grain, 1))
+        self.end.map(|end| *end).or_else(|| civil::add(*self.start, self.grain, 1))
     }
 
     /// Whether a time of day can be added.
@@ -133,7 +134,7 @@ fn bare_date(p: &Parser<'_>, at: usize) -> Found<Day> {
 fn together(p: &Parser<'_>, first: &Day, second: &Day) -> Option<Day> {
     match (first.sort, second.sort) {
         (Sort::Weekday(wanted, true), Sort::Cycle) if second.grain == Grain::Week => Some(Day {
-            start: civil::add_days(second.start, i64::from(wanted) - 1)?,
+            start: civil::add_days(*second.start, i64::from(wanted) - 1)?.into(),
             assumed: Vec::new(),
             ..first.clone()
         }),
@@ -157,7 +158,7 @@ fn together(p: &Parser<'_>, first: &Day, second: &Day) -> Option<Day> {
         }
         (Sort::Month(month), Sort::Cycle) if second.grain == Grain::Year => {
             let start = civil::day(second.start.year(), month, 1)?;
-            Some(Day { start: civil::midnight(start), assumed: Vec::new(), weak: false, ..first.clone() })
+            Some(Day { start: civil::midnight(start).into(), assumed: Vec::new(), weak: false, ..first.clone() })
         }
         (Sort::Weekday(..) | Sort::Relative, Sort::Feast) if first.start == second.start => Some(second.clone()),
         _ => None,

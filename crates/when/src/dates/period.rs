@@ -7,8 +7,9 @@ use crate::dates::{Day, Sort};
 use crate::duration;
 use crate::number;
 use crate::parser::{Found, Parser, longest};
+use crate::wall::Point;
 use crate::words::{Table, Which};
-use crate::{Grain, civil};
+use crate::{Grain, Length, civil};
 
 fn steps(which: Which) -> i64 {
     match which {
@@ -44,7 +45,7 @@ pub(crate) fn cycle(p: &Parser<'_>, at: usize) -> Found<Day> {
         longest([after, before])
     });
     let ((grain, count), next) = longest([plain, twice])?;
-    let start = civil::add(civil::floor(p.now, grain)?, grain, count)?;
+    let start = civil::add(civil::floor(*p.now, grain)?, grain, count)?;
     Some((Day::new(start, grain, Sort::Cycle), next))
 }
 
@@ -70,20 +71,21 @@ pub(crate) fn several(p: &Parser<'_>, at: usize) -> Found<Day> {
     Some((Day::stretch(first, last, grain), next))
 }
 
-fn stretch(p: &Parser<'_>, grain: Grain, count: i64, which: Which) -> Option<(DateTime, DateTime)> {
+fn stretch(p: &Parser<'_>, grain: Grain, count: i64, which: Which) -> Option<(Point, Point)> {
     if grain < Grain::Day {
-        let other = |count: i64| civil::add(p.now, grain, count);
+        let (length, _) = Length::of(count.checked_mul(60)?, grain)?;
+        let other = |sign: i64| p.wall.later(p.now, length.seconds.checked_mul(sign)?);
         return match which {
-            Which::Last => Some((other(-count)?, p.now)),
-            Which::Next | Which::Coming => Some((p.now, other(count)?)),
+            Which::Last => Some((other(-1)?, p.now)),
+            Which::Next | Which::Coming => Some((p.now, other(1)?)),
             Which::This => None,
         };
     }
-    let this = civil::floor(p.now, grain)?;
+    let this = civil::floor(*p.now, grain)?;
     let next = civil::add(this, grain, 1)?;
     match which {
-        Which::Last => Some((civil::add(this, grain, -count)?, this)),
-        Which::Next | Which::Coming => Some((next, civil::add(next, grain, count)?)),
+        Which::Last => Some((civil::add(this, grain, -count)?.into(), this.into())),
+        Which::Next | Which::Coming => Some((next.into(), civil::add(next, grain, count)?.into())),
         Which::This => None,
     }
 }
@@ -157,11 +159,11 @@ pub(crate) fn season(p: &Parser<'_>, at: usize) -> Found<Day> {
     let year = p.now.year();
     let all = (-2..=2).filter_map(|more| season_of(year + more, season));
     let (from, to) = match which {
-        Some(Which::Last) => all.clone().rfind(|(_, to)| *to <= p.now)?,
-        Some(Which::Next | Which::Coming) => all.clone().find(|(from, _)| *from > p.now)?,
+        Some(Which::Last) => all.clone().rfind(|(_, to)| *to <= *p.now)?,
+        Some(Which::Next | Which::Coming) => all.clone().find(|(from, _)| *from > *p.now)?,
         // What is over may be meant as well as what comes.
-        Some(Which::This) => all.clone().find(|(from, to)| *to > p.now && (*from <= p.now || from.year() == year))?,
-        None => all.clone().find(|(_, to)| *to > p.now)?,
+        Some(Which::This) => all.clone().find(|(from, to)| *to > *p.now && (*from <= *p.now || from.year() == year))?,
+        None => all.clone().find(|(_, to)| *to > *p.now)?,
     };
     let preposition = at.checked_sub(1).is_some_and(|last| p.any(last, &["in", "during"]));
     Some((Day::stretch(from, to, Grain::Day).weakly(which.is_none() && !preposition), next))
@@ -218,7 +220,7 @@ pub(crate) fn week_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
         let monday = civil::next_weekday(month.start.date(), 1, true)?;
         civil::add_days(civil::midnight(monday), (nth - 1) * 7)?
     };
-    let within = start >= month.start && start < after && nth != 0;
+    let within = start >= *month.start && start < after && nth != 0;
     within.then(|| (Day { assumed: month.assumed, ..Day::new(start, Grain::Week, Sort::Stretch) }, next))
 }
 
@@ -291,10 +293,10 @@ pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
         _ => return None,
     };
     let end = match to {
-        Some(days) => civil::add_days(whole.start, days)?,
+        Some(days) => civil::add_days(*whole.start, days)?,
         None => whole.until()?,
     };
-    Some((Day { assumed: whole.assumed, ..Day::stretch(civil::add_days(whole.start, from)?, end, Grain::Day) }, next))
+    Some((Day { assumed: whole.assumed, ..Day::stretch(civil::add_days(*whole.start, from)?, end, Grain::Day) }, next))
 }
 
 /// "the beginning of 2027" is its first three months, "the end of the year" its last four.
@@ -304,14 +306,14 @@ fn part_of_year(year: &Day, third: Third) -> Option<Day> {
         Third::Last => (8, 12),
         Third::Middle => return None,
     };
-    Some(Day::stretch(civil::add_months(year.start, from)?, civil::add_months(year.start, to)?, Grain::Month))
+    Some(Day::stretch(civil::add_months(*year.start, from)?, civil::add_months(*year.start, to)?, Grain::Month))
 }
 
 /// "the month", "the week", "mese": this one.
 fn bare_unit(p: &Parser<'_>, at: usize) -> Found<Day> {
     let ((grain, times), next) = duration::unit(p, p.skip(at, p.words.articles))?;
     let sound = times == 1 && grain > Grain::Day;
-    sound.then(|| Some((Day::new(civil::floor(p.now, grain)?, grain, Sort::Cycle), next)))?
+    sound.then(|| Some((Day::new(civil::floor(*p.now, grain)?, grain, Sort::Cycle), next)))?
 }
 
 /// The end of a unit as a moment: "the end of the month", "the year", "fine anno", "fine giornata".
@@ -319,7 +321,7 @@ pub(crate) fn end_of(p: &Parser<'_>, at: usize) -> Found<DateTime> {
     const SHORT: Table<Grain> =
         &[("eod", Grain::Day), ("cob", Grain::Day), ("eow", Grain::Week), ("eom", Grain::Month), ("eoy", Grain::Year)];
     if let Some((grain, next)) = p.meaning(at, SHORT) {
-        return Some((civil::add(civil::floor(p.now, grain)?, grain, 1)?, next));
+        return Some((civil::add(civil::floor(*p.now, grain)?, grain, 1)?, next));
     }
     let at = p.skip(at, p.words.articles);
     let phrases: &[&str] = if p.english() {

@@ -24,7 +24,7 @@ pub(crate) fn from_now(p: &Parser<'_>, far: Duration, forward: bool) -> Option<D
         Grain::Week | Grain::Month => Grain::Day,
         Grain::Quarter | Grain::Year | Grain::Decade => Grain::Month,
     };
-    let start = civil::floor(far.from(p.now, forward)?, grain)?;
+    let start = p.wall.floor(far.from(p.wall, p.now, forward)?, grain)?;
     Some(Day::new(start, grain, Sort::Relative))
 }
 
@@ -63,7 +63,7 @@ fn week_on(p: &Parser<'_>, at: usize) -> Found<Day> {
     if far.grain < Grain::Day {
         return None;
     }
-    let start = far.from(base.start, forward)?;
+    let start = far.from(p.wall, base.start, forward)?;
     Some((Day { assumed: base.assumed, ..Day::new(start, Grain::Day, Sort::Relative) }, next))
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn weekday_beside(p: &Parser<'_>, at: usize) -> Found<Day> {
         civil::midnight(civil::next_weekday(day, wanted, false)?)
     } else {
         let back = i64::from((civil::weekday(day) - wanted).rem_euclid(7));
-        civil::add_days(base.start, -(if back == 0 { 7 } else { back }))?
+        civil::add_days(*base.start, -(if back == 0 { 7 } else { back }))?
     };
     let sound = !matches!(base.sort, Sort::Weekday(..));
     sound.then(|| (Day { assumed: base.assumed, ..Day::new(start, Grain::Day, Sort::Relative) }, next))
@@ -104,7 +104,7 @@ pub(crate) fn beside(p: &Parser<'_>, at: usize) -> Found<Day> {
     let (forward, next) = side(p, p.one_of(at, names)?)?;
     let (base, next) =
         dates::simple(p, p.skip(next, p.words.articles)).filter(|(base, _)| base.is_one_day() && !base.weak)?;
-    let start = civil::add_days(base.start, if forward { 1 } else { -1 })?;
+    let start = civil::add_days(*base.start, if forward { 1 } else { -1 })?;
     let from_weekday = matches!(base.sort, Sort::Weekday(..));
     (!from_weekday).then(|| (Day { assumed: base.assumed, ..Day::new(start, Grain::Day, Sort::Relative) }, next))
 }

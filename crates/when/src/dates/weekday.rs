@@ -132,14 +132,14 @@ pub(crate) fn nth_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
         // "the last day of the month" is this one's; "the first Monday of the month" may as well be every month's.
         None if wanted.is_none() && nth == -1 => {
             let next = p.one_of(next, if p.english() { &["month"] } else { &["mese"] })?;
-            (Day::new(civil::floor(p.now, Grain::Month)?, Grain::Month, Sort::Cycle), next)
+            (Day::new(civil::floor(*p.now, Grain::Month)?, Grain::Month, Sort::Cycle), next)
         }
         None => return None,
     };
     let date = in_month(month.start.date(), nth, wanted)?;
     // Without a year, "the first Monday of November" is next year's when this year's is over.
     let passed = date < p.after.date() && month.assumed.contains(&"next-future");
-    let date = if passed { in_month(civil::add_months(month.start, 12)?.date(), nth, wanted)? } else { date };
+    let date = if passed { in_month(civil::add_months(*month.start, 12)?.date(), nth, wanted)? } else { date };
     let found = Day::new(civil::midnight(date), Grain::Day, Sort::Date(named));
     Some((Day { assumed: month.assumed, ..found }, next))
 }

@@ -51,7 +51,7 @@ impl Said {
         let free = self.rule.until.is_none() && self.rule.count.is_none() && meaning.start.is_none();
         let end = meaning.end.filter(|_| free)?;
         let day = meaning.grain >= Grain::Day;
-        let last = if day { civil::add_seconds(civil::add(end, meaning.grain, 1)?, -1)? } else { end };
+        let last = if day { civil::add_seconds(civil::add(*end, meaning.grain, 1)?, -1)? } else { *end };
         Some(Self { rule: Rule { until: Some(last), ..self.rule.clone() }, ..self.clone() })
     }
 
@@ -59,7 +59,7 @@ impl Said {
     pub(crate) fn starting(&self, meaning: &Meaning) -> Option<Self> {
         let free = self.rule.from.is_none() && meaning.end.is_none() && meaning.grain >= Grain::Day;
         let from = meaning.start.filter(|_| free)?;
-        Some(Self { rule: Rule { from: Some(from), ..self.rule.clone() }, ..self.clone() })
+        Some(Self { rule: Rule { from: Some(*from), ..self.rule.clone() }, ..self.clone() })
     }
 
     /// The rules that it can mean, with what was assumed: two where the half of the day is not said.
@@ -110,8 +110,8 @@ impl Said {
             match far.count.filter(|_| single && far.grain == rule.every) {
                 Some(count) => rule.count = Some(count / rule.interval.max(1)).filter(|count| *count > 0),
                 None => {
-                    let last = far.from(rule.first(p)?, true)?;
-                    rule.until = civil::add_seconds(last, -1);
+                    let last = far.from(p.wall, rule.first(p)?, true)?;
+                    rule.until = civil::add_seconds(*last, -1);
                 }
             }
         }
@@ -221,7 +221,7 @@ fn bound(p: &Parser<'_>, at: usize, said: &mut Said) -> Option<usize> {
     }
     let meanings = moment::meanings(p, &slots);
     let [meaning] = meanings.as_slice() else { return None };
-    said.rule.from = Some(meaning.start.filter(|_| !meaning.interval && meaning.grain >= Grain::Day)?);
+    said.rule.from = Some(*meaning.start.filter(|_| !meaning.interval && meaning.grain >= Grain::Day)?);
     Some(next)
 }
 
@@ -230,9 +230,9 @@ fn last_moment(p: &Parser<'_>, slots: &Slots) -> Option<DateTime> {
     let meanings = moment::meanings(p, slots);
     let [meaning] = meanings.as_slice() else { return None };
     match meaning.end {
-        Some(end) => civil::add_seconds(end, -1),
-        None if meaning.grain >= Grain::Day => civil::add_seconds(civil::add(meaning.start?, meaning.grain, 1)?, -1),
-        None => meaning.start,
+        Some(end) => civil::add_seconds(*end, -1),
+        None if meaning.grain >= Grain::Day => civil::add_seconds(civil::add(*meaning.start?, meaning.grain, 1)?, -1),
+        None => meaning.start.map(|start| *start),
     }
 }
 

@@ -7,6 +7,7 @@ use jiff::civil::{Date, DateTime};
 use crate::clock::part::Hour;
 use crate::dates::weekday;
 use crate::parser::Parser;
+use crate::wall::{Point, Wall};
 use crate::{Grain, civil};
 
 /// A time of day at which it happens.
@@ -97,10 +98,14 @@ impl Rule {
     }
 
     /// The first time after now.
-    pub(crate) fn first(&self, p: &Parser<'_>) -> Option<DateTime> {
-        let after =
-            self.from.filter(|from| *from > p.now).and_then(|from| civil::add_seconds(from, -1)).unwrap_or(p.now);
-        if self.every <= Grain::Hour { self.first_within_day(after) } else { self.first_day(after) }
+    pub(crate) fn first(&self, p: &Parser<'_>) -> Option<Point> {
+        let from = self.from.filter(|from| *from > *p.now).and_then(|from| civil::add_seconds(from, -1));
+        let after = from.map_or(p.now, Point::from);
+        if self.every <= Grain::Hour {
+            self.first_within_day(p.wall, after)
+        } else {
+            self.first_day(*after).map(Point::from)
+        }
     }
 
     /// When the first time ends.
@@ -110,15 +115,16 @@ impl Rule {
         if end > first { Some(end) } else { civil::add_days(end, 1) }
     }
 
-    /// Hours and minutes keep step with the day where they divide it.
-    fn first_within_day(&self, after: DateTime) -> Option<DateTime> {
-        let (unit, of) = if self.every == Grain::Hour { (Grain::Hour, 24) } else { (Grain::Minute, 60) };
-        let now = civil::floor(after, unit)?;
+    /// Hours and minutes keep step with the day where they divide it; others are counted from now on.
+    fn first_within_day(&self, wall: Wall<'_>, after: Point) -> Option<Point> {
+        let (unit, of, seconds) =
+            if self.every == Grain::Hour { (Grain::Hour, 24, 3_600) } else { (Grain::Minute, 60, 60) };
         if of % self.interval != 0 || self.interval >= of {
-            return civil::add(civil::floor(after, Grain::Minute)?, unit, self.interval);
+            return wall.later(wall.floor(after, Grain::Minute)?, self.interval.checked_mul(seconds)?);
         }
+        let now = civil::floor(*after, unit)?;
         let within = if unit == Grain::Hour { now.hour() } else { now.minute() };
-        civil::add(now, unit, self.interval - i64::from(within) % self.interval)
+        civil::add(now, unit, self.interval - i64::from(within) % self.interval).map(Point::from)
     }
 
     fn first_day(&self, after: DateTime) -> Option<DateTime> {
@@ -145,8 +151,9 @@ impl Rule {
         month && quarter && day && weekday
     }
 
-    /// As RFC 5545 writes it, to be counted from its first time. `until` is written as the moment of UTC that it is.
-    pub(crate) fn rrule(&self, until: Option<&str>) -> Option<String> {
+    /// As RFC 5545 writes it, to be counted from its first time, which is `shifted` where the clock leaves it out: then the
+    /// rule says the time of day. `until` is written as the moment of UTC that it is.
+    pub(crate) fn rrule(&self, until: Option<&str>, shifted: bool) -> Option<String> {
         let every = match self.every {
             Grain::Minute => "MINUTELY",
             Grain::Hour => "HOURLY",
@@ -172,7 +179,7 @@ impl Rule {
             let _ = write!(text, ";BYDAY={}", days?.join(","));
         }
         if let [first, rest @ ..] = self.times.as_slice()
-            && !rest.is_empty()
+            && (shifted || !rest.is_empty())
         {
             if rest.iter().any(|at| at.minute != first.minute) {
                 return None;
@@ -258,13 +265,13 @@ mod tests {
         let at = |hour, minute| At { hour, minute };
         let daily = Rule { times: vec![at(8, 0), at(20, 0)], ..Rule::new(Grain::Day, 1) };
         assert_eq!(daily.cron().as_deref(), Some("0 8,20 * * *"));
-        assert_eq!(daily.rrule(None).as_deref(), Some("FREQ=DAILY;BYHOUR=8,20;BYMINUTE=0"));
+        assert_eq!(daily.rrule(None, false).as_deref(), Some("FREQ=DAILY;BYHOUR=8,20;BYMINUTE=0"));
         let uneven = Rule { times: vec![at(8, 0), at(20, 30)], ..Rule::new(Grain::Day, 1) };
-        assert_eq!((uneven.cron(), uneven.rrule(None)), (None, None));
+        assert_eq!((uneven.cron(), uneven.rrule(None, false)), (None, None));
         let week = Rule { weekdays: (1..=5).map(|day| (0, day)).collect(), ..Rule::new(Grain::Week, 1) };
         assert_eq!(week.cron().as_deref(), Some("0 0 * * 1-5"));
         let last = Rule { weekdays: vec![(-1, 5)], ..Rule::new(Grain::Month, 1) };
-        assert_eq!((last.cron(), last.rrule(None).as_deref()), (None, Some("FREQ=MONTHLY;BYDAY=-1FR")));
+        assert_eq!((last.cron(), last.rrule(None, false).as_deref()), (None, Some("FREQ=MONTHLY;BYDAY=-1FR")));
         assert_eq!(Rule::new(Grain::Hour, 5).cron(), None);
         assert_eq!(Rule::new(Grain::Minute, 15).cron().as_deref(), Some("*/15 * * * *"));
     }

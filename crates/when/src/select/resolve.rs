@@ -1,13 +1,13 @@
 //! Readings of what was understood: moments on the clock of their zone, rules with their first time.
 
 use jiff::Zoned;
-use jiff::civil::DateTime;
-use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::tz::TimeZone;
 
 use crate::duration::Duration;
 use crate::moment::Meaning;
 use crate::parser::Parser;
 use crate::recurrence::rule::Rule;
+use crate::wall::{Point, Wall};
 use crate::{Grain, Kind, Reading};
 
 pub(super) fn of_duration(duration: Duration) -> Reading {
@@ -16,11 +16,16 @@ pub(super) fn of_duration(duration: Duration) -> Reading {
 
 pub(super) fn of_meaning(p: &Parser<'_>, meaning: &Meaning) -> Option<Reading> {
     let mut assumed = meaning.assumed.clone();
-    let mut moment = |civil: Option<DateTime>| match civil {
-        Some(civil) => on_clock(p, civil, meaning.zone.as_ref(), &mut assumed).map(Some),
+    let wall = p.wall.of(meaning.zone.as_ref());
+    let mut moment = |point: Option<Point>| match point {
+        Some(point) => on_clock(p, wall, point, &mut assumed).map(Some),
         None => Some(None),
     };
     let (start, end) = (moment(meaning.start)?, moment(meaning.end)?);
+    // The clock may leave a whole stretch out.
+    if start.as_ref().zip(end.as_ref()).is_some_and(|(start, end)| start >= end) {
+        return None;
+    }
     assumed.dedup();
     let kind = if meaning.interval { Kind::Interval } else { Kind::Instant };
     Some(Reading { kind, start, end, grain: Some(meaning.grain), assumed, ..Reading::none() })
@@ -28,13 +33,19 @@ pub(super) fn of_meaning(p: &Parser<'_>, meaning: &Meaning) -> Option<Reading> {
 
 pub(super) fn of_rule(p: &Parser<'_>, rule: &Rule, mut assumed: Vec<&'static str>) -> Option<Reading> {
     let first = rule.first(p)?;
-    let start = on_clock(p, first, None, &mut assumed)?;
-    let end = match rule.first_end(first) {
-        Some(end) => Some(on_clock(p, end, None, &mut assumed)?),
+    let start = on_clock(p, p.wall, first, &mut assumed)?;
+    let shifted = start.datetime() != *first;
+    let end = match rule.first_end(*first) {
+        Some(end) => {
+            let shown = on_clock(p, p.wall, end.into(), &mut assumed)?;
+            // Where the clock leaves out all of the first time, it is as long as ever.
+            let whole = start.checked_add(end.duration_since(*first)).ok()?;
+            Some(if shown > start { shown } else { whole })
+        }
         None => None,
     };
     let until = match rule.until {
-        Some(until) => Some(on_clock(p, until, None, &mut assumed)?),
+        Some(until) => Some(on_clock(p, p.wall, until.into(), &mut assumed)?),
         None => None,
     };
     let until_text =
@@ -44,13 +55,15 @@ pub(super) fn of_rule(p: &Parser<'_>, rule: &Rule, mut assumed: Vec<&'static str
         (_, false) => Grain::Minute,
         (_, true) => Grain::Day,
     };
-    let rrule = Some(rule.rrule(until_text.as_deref())?);
+    let rrule = Some(rule.rrule(until_text.as_deref(), shifted)?);
+    assumed.dedup();
     Some(Reading {
         kind: Kind::Recurrence,
         start: Some(start),
         end,
         cron: rule.cron(),
         rrule,
+        counted_from: shifted.then_some(*first),
         grain: Some(grain),
         assumed,
         ..Reading::none()
@@ -63,22 +76,11 @@ pub(super) fn once(recurrence: &Reading) -> Reading {
     Reading { kind: Kind::Instant, start, grain, assumed: recurrence.assumed.clone(), ..Reading::none() }
 }
 
-/// A civil moment in its zone. One that the clock leaves out is the first after the gap; one that it shows twice, the first.
-fn on_clock(
-    p: &Parser<'_>,
-    civil: DateTime,
-    zone: Option<&TimeZone>,
-    assumed: &mut Vec<&'static str>,
-) -> Option<Zoned> {
-    let zone = zone.unwrap_or(p.zone);
-    let ambiguous = zone.to_ambiguous_zoned(civil);
-    let moment = match ambiguous.offset() {
-        AmbiguousOffset::Gap { after, .. } => {
-            assumed.push("gap");
-            let before_gap = after.to_timestamp(civil).ok()?;
-            zone.following(before_gap).next()?.timestamp().to_zoned(zone.clone())
-        }
-        AmbiguousOffset::Fold { .. } | AmbiguousOffset::Unambiguous { .. } => ambiguous.compatible().ok()?,
-    };
-    Some(moment.with_time_zone(p.zone.clone()))
+/// A point on the person's clock, with what had to be assumed.
+fn on_clock(p: &Parser<'_>, wall: Wall<'_>, point: Point, assumed: &mut Vec<&'static str>) -> Option<Zoned> {
+    let (instant, gap) = wall.instant(point)?;
+    if gap {
+        assumed.push("gap");
+    }
+    Some(instant.to_zoned(p.wall.zone.clone()))
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod elapsed;
 mod phrases;
 mod plain;
 mod properties;
