@@ -24,11 +24,12 @@ use stats::Table;
 /// A name, and what measures.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 14] = [
+const SECTIONS: [Section; 15] = [
     ("ask", echo::measure),
     ("act", decide::measure),
     ("decisions", engine::measure),
     ("memory", memory::measure),
+    ("schedules", memory::schedules::measure),
     ("set", set::measure),
     ("call", call::measure),
     ("recall", recall::measure),

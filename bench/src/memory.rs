@@ -1,6 +1,8 @@
 //! What memory costs: durable appends through the real process beside a raw write and sync loop on the same disk, the
 //! verification of a million lines, the mnestome with a million rows, and the repair of a torn end.
 
+pub mod schedules;
+
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;

@@ -8,7 +8,7 @@ use metnos_daemon::{Confinement, Daemon, Fatal, Opened, Served, Service};
 use metnos_gatewayd::hooks::Hooks;
 use metnos_gatewayd::hooks::secret_store::HookSecrets;
 use metnos_gatewayd::http::listener::HttpListener;
-use metnos_gatewayd::session::{Door, Peers, TURN_WITHIN_MS};
+use metnos_gatewayd::session::{Door, Peers, TURN_WITHIN_MS, firing};
 use metnos_gatewayd::telegram;
 use metnos_jail::Places;
 use metnos_proto::boot::Boot;
@@ -24,6 +24,8 @@ struct Channels {
     hooks: Hooks,
     http: HttpListener,
     telegram: telegram::Opened,
+    /// The timer of the alarm.
+    timer: firing::Timer,
 }
 
 impl Opened for Channels {
@@ -33,7 +35,7 @@ impl Opened for Channels {
         let folder = Path::new(&boot.start.instance).join(telegram::FOLDER);
         let hooks = Hooks::new(HookSecrets::open(&folder).map_err(|error| error.to_string()));
         let http = HttpListener::open(&boot.start.settings.http);
-        Ok(Self { hooks, http, telegram: telegram::Opened::open(&boot.start) })
+        Ok(Self { hooks, http, telegram: telegram::Opened::open(&boot.start), timer: firing::alarm::open()? })
     }
 
     fn confinement(&self) -> Confinement {
@@ -60,6 +62,7 @@ impl Served for Channels {
         door.belongs_to(daemon.start.settings.owner_uid);
         let sessions = Rc::clone(&door);
         daemon.answers::<CtlDoor, _, _>(move |end| sessions.session(end))?;
+        door.set_timer(self.timer)?;
         door.start();
         door.set_hooks(self.hooks);
         self.http.begin(&door);

@@ -220,7 +220,8 @@ impl Daemon {
         recorded(self.memory.flush())
     }
 
-    /// Notifies policyd of the head of the chain when that is due, and syntd that the ager has proposed something.
+    /// Notifies policyd of the head of the chain when that is due, syntd that the ager has proposed something, and the
+    /// door when the next schedule is due.
     /// Without a policyd it stays due, and a new one asks first; without a syntd nothing is lost, for so does that.
     fn notify(&mut self) -> Result<(), DaemonError> {
         if let Some(head) = self.memory.head_due() {
@@ -232,6 +233,10 @@ impl Daemon {
         }
         if self.memory.ager_proposed() {
             self.notify_all(&Notification::AgerProposed)?;
+        }
+        // A door that is not there asks when it comes.
+        if let Some(due) = self.memory.firing_news() {
+            self.notify_all(&Notification::FiringDue(due))?;
         }
         Ok(())
     }

@@ -2,7 +2,8 @@
 //! writer of what it keeps, it asks no other daemon, it never acts, and it never rewrites what it has appended.
 //!
 //! Open [`chronicle`] first: the one log, in its final format. Everything else is a projection of it:
-//! the index and the executors' view ([`chronicle::index`], [`chronicle::view`]) the [`mnestome`] and the [`ledger`].
+//! the index and the executors' view ([`chronicle::index`], [`chronicle::view`]), the [`mnestome`], the [`ledger`] and the
+//! [`schedules`].
 //! [`memory`] puts them together in the words of the edges; [`tiers`] builds what a planner may read;
 //! [`serve`] answers the edges over [`links`]; [`daemon`] is the loop. Only these three know a socket.
 
@@ -18,6 +19,7 @@ pub mod memory;
 pub mod mnestome;
 pub mod recall;
 pub mod rehearsal;
+pub mod schedules;
 pub mod serve;
 mod step;
 pub mod tiers;

@@ -10,6 +10,7 @@ use metnos_proto::edges::{
 use metnos_proto::ids::{SessionId, TraceId};
 use metnos_proto::link::{BlockingServer, Incoming, LinkError, Outgoing};
 use metnos_proto::msg::memoryd::{AgerProposed, ChainHead};
+use metnos_proto::msg::schedule::FiringDue;
 use metnos_proto::phase::VerifyPhase;
 
 use crate::chronicle::store::MAX_ROUND_BYTES;
@@ -58,6 +59,8 @@ pub enum Notification {
     Head(ChainHead),
     /// That the ager has proposed something, to syntd, which carries it on.
     AgerProposed,
+    /// When the next schedule is due, to the door, which fires it.
+    FiringDue(FiringDue),
 }
 
 /// A link, whatever its edge.
@@ -302,7 +305,11 @@ impl OwnersLink {
 pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, LinkEnd> {
     Ok(match raw.edge {
         EdgeId::DoorMemoryd => {
-            Box::new(EdgeLink::<DoorMemoryd>::new(raw, |link, ask, to| door_memoryd::dispatch(link, ask, to))?)
+            let link = EdgeLink::<DoorMemoryd>::new(raw, |link, ask, to| door_memoryd::dispatch(link, ask, to))?;
+            Box::new(link.with_notes(|unasked| match unasked {
+                Notification::FiringDue(due) => Some(door_memoryd::Note::FiringDue(due.clone())),
+                Notification::AgerProposed | Notification::Head(_) => None,
+            }))
         }
         EdgeId::PlannerMemoryd => {
             Box::new(EdgeLink::<PlannerMemoryd>::new(raw, |link, ask, to| planner_memoryd::dispatch(link, ask, to))?)
@@ -311,14 +318,14 @@ pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, LinkEnd> {
             let link = EdgeLink::<SyntdMemoryd>::new(raw, |link, ask, to| syntd_memoryd::dispatch(link, ask, to))?;
             Box::new(link.with_notes(|unasked| match unasked {
                 Notification::AgerProposed => Some(syntd_memoryd::Note::AgerProposed(AgerProposed {})),
-                Notification::Head(_) => None,
+                Notification::Head(_) | Notification::FiringDue(_) => None,
             }))
         }
         EdgeId::PolicydMemoryd => {
             let link = EdgeLink::<PolicydMemoryd>::new(raw, |link, ask, to| policyd_memoryd::dispatch(link, ask, to))?;
             Box::new(link.with_notes(|unasked| match unasked {
                 Notification::Head(head) => Some(policyd_memoryd::Note::ChainHead(head.clone())),
-                Notification::AgerProposed => None,
+                Notification::AgerProposed | Notification::FiringDue(_) => None,
             }))
         }
         EdgeId::SandboxdMemoryd => {

@@ -1,6 +1,8 @@
 //! Answers the edges: each ask is handed to memory together with who asks. It decides nothing itself.
 
 use metnos_proto::chain::Anchor;
+use metnos_proto::doc::Doc;
+use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
 use metnos_proto::edge::{ServeError, Served};
 use metnos_proto::edges::{
     CtlMemoryd, DoorMemoryd, PlannerMemoryd, PolicydMemoryd, SandboxdMemoryd, SyntdMemoryd, ctl_memoryd, door_memoryd,
@@ -16,6 +18,10 @@ use metnos_proto::msg::memoryd::{
     Query, QueryResult, Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started,
     SuspendTurn, SystemEvent, Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnOwner, TurnTakenUp, Verify,
     VerifyReport, WhoseTurn,
+};
+use metnos_proto::msg::schedule::{
+    ChangeSchedules, FiringDue, FiringEnded, FiringTaken, KeepSchedule, ListSchedules, NextFiring, ShowSchedule,
+    TakeFiring,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
 use metnos_proto::phase::{RecallPhase, VerifyPhase};
@@ -136,6 +142,36 @@ impl door_memoryd::ServeBlocking for Service<'_> {
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
         Ok((self.memory.system_event(self.asker(RoleName::Gatewayd), &ask)?, []))
+    }
+
+    fn next_firing(
+        &mut self,
+        _: &BlockingServer<DoorMemoryd>,
+        _: TraceId,
+        ask: NextFiring,
+        []: [Sealed; 0],
+    ) -> Served<FiringDue, 0> {
+        Ok((self.memory.next_firing(self.asker(RoleName::Gatewayd), &ask)?, []))
+    }
+
+    fn take_firing(
+        &mut self,
+        _: &BlockingServer<DoorMemoryd>,
+        _: TraceId,
+        ask: TakeFiring,
+        []: [Sealed; 0],
+    ) -> Served<FiringTaken, 0> {
+        Ok((self.memory.take_firing(self.asker(RoleName::Gatewayd), &ask)?, []))
+    }
+
+    fn firing_ended(
+        &mut self,
+        _: &BlockingServer<DoorMemoryd>,
+        _: TraceId,
+        ask: FiringEnded,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.firing_ended(self.asker(RoleName::Gatewayd), &ask)?, []))
     }
 }
 
@@ -363,6 +399,46 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
         Ok((self.memory.system_event(self.asker(RoleName::Policyd), &ask)?, []))
+    }
+
+    fn keep_schedule(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: KeepSchedule,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        Ok(Doc::seal(&self.memory.keep_schedule(self.asker(RoleName::Policyd), &ask)?)?)
+    }
+
+    fn list_schedules(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: ListSchedules,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        Ok(Doc::seal(&self.memory.list_schedules(&ask)?)?)
+    }
+
+    fn change_schedules(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: ChangeSchedules,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        Ok(Doc::seal(&self.memory.change_schedules(self.asker(RoleName::Policyd), &ask)?)?)
+    }
+
+    fn show_schedule(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: ShowSchedule,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleHistory>, 1> {
+        Ok(Doc::seal(&self.memory.show_schedule(&ask)?)?)
     }
 }
 

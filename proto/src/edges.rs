@@ -15,6 +15,7 @@ mod vocabulary {
     pub use crate::doc::models::{ModelList, ModelScan, ModelTest};
     pub use crate::doc::people::{AutonomyAnswer, PairingAnswer};
     pub use crate::doc::policy::PolicyCheck;
+    pub use crate::doc::schedule::{ScheduleHistory, ScheduleList};
     pub use crate::doc::undo::{ActList, UndoReport};
     pub use crate::doc::vaglio::{ConstitutionReport, VaglioAnswer};
     pub use crate::doc::vault::{SecretVersion, VaultAnswer};
@@ -27,6 +28,7 @@ mod vocabulary {
     pub use crate::msg::planner::*;
     pub use crate::msg::policyd::*;
     pub use crate::msg::sandboxd::*;
+    pub use crate::msg::schedule::*;
     pub use crate::msg::vaglio::*;
     pub use crate::msg::vault_budget::*;
 }
@@ -44,6 +46,7 @@ crate::edges! {
         ask put_token(PutToken, 1) -> (Done, 0) within 5_000;
         ask hook_secret(HookSecret, 0) -> (Doc<HookAnswer>, 1) within 5_000;
         ask fire_timer(FireTimer, 0) -> (Said, 0) within 15_000;
+        ask remind_me(RemindMe, 0) -> (Reminded, 0) within 90_000;
         note Text;
         note Call;
         note Progress;
@@ -104,6 +107,10 @@ crate::edges! {
         ask answer_of(AnswerOf, 0) -> (AnswerFound, 1) within 10_000;
         ask whose_turn(WhoseTurn, 0) -> (TurnOwner, 0) within 10_000;
         ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;
+        ask next_firing(NextFiring, 0) -> (FiringDue, 0) within 10_000;
+        ask take_firing(TakeFiring, 0) -> (FiringTaken, 0) within 10_000;
+        ask firing_ended(FiringEnded, 0) -> (Recorded, 0) within 10_000;
+        note FiringDue;
     }
 
     /// The planner asks for everything that has an effect. It decides nothing.
@@ -113,6 +120,7 @@ crate::edges! {
         ask release(Release, 0) -> (Released, 1) within 10_000;
         ask fund_turn(FundTurn, 0) -> (TurnFunded, 0) within 10_000;
         ask undo_last(UndoLast, 0) -> (UndoneLast, 0) within 120_000;
+        ask schedule(ScheduleOrder, 0) -> (Doc<ScheduleList>, 1) within 15_000;
         ask end_turn(EndTurn, 0) -> (Done, 0) within 5_000;
         note CallProgress;
     }
@@ -218,6 +226,10 @@ crate::edges! {
         ask spending(Spending, 0) -> (Spent, 0) within 10_000;
         ask clean_turn(CleanTurn, 0) -> (Done, 0) within 10_000;
         ask query_page(PageQuery, 0) -> (QueryResult, 1) within 10_000;
+        ask keep_schedule(KeepSchedule, 0) -> (Doc<ScheduleList>, 1) within 10_000;
+        ask list_schedules(ListSchedules, 0) -> (Doc<ScheduleList>, 1) within 10_000;
+        ask change_schedules(ChangeSchedules, 0) -> (Doc<ScheduleList>, 1) within 10_000;
+        ask show_schedule(ShowSchedule, 0) -> (Doc<ScheduleHistory>, 1) within 10_000;
         note ChainHead;
     }
 
@@ -257,6 +269,8 @@ crate::edges! {
         ask codes_remove(CodesRemove, 0) -> (Done, 0) within 5_000;
         ask undo(Undo, 0) -> (Doc<UndoReport>, 1) within 120_000;
         ask undoable(Undoable, 0) -> (Doc<ActList>, 1) within 5_000;
+        ask schedules(ScheduleAsk, 0) -> (Doc<ScheduleList>, 1) within 15_000;
+        ask show_schedule(ShowSchedule, 0) -> (Doc<ScheduleHistory>, 1) within 15_000;
         ask policy_canaries(PolicyCanaries, 0) -> (PolicyCanaried, 0) within 30_000;
         ask panic(Panic, 0) -> (Panicked, 0) within 10_000;
         ask resume(Resume, 0) -> (Switched, 0) within 10_000;

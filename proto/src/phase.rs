@@ -157,6 +157,7 @@ impl Machine for TurnPhase {
             Ask::Release(ask) => ask.turn,
             Ask::FundTurn(ask) => ask.turn,
             Ask::UndoLast(ask) => ask.turn,
+            Ask::ScheduleOrder(ask) => ask.turn,
             Ask::EndTurn(ask) => ask.turn,
         }
     }
@@ -167,7 +168,13 @@ impl Machine for TurnPhase {
         match (self, ask) {
             (
                 Self::Direct,
-                Ask::Intent(_) | Ask::Act(_) | Ask::Release(_) | Ask::FundTurn(_) | Ask::UndoLast(_) | Ask::EndTurn(_),
+                Ask::Intent(_)
+                | Ask::Act(_)
+                | Ask::Release(_)
+                | Ask::FundTurn(_)
+                | Ask::UndoLast(_)
+                | Ask::ScheduleOrder(_)
+                | Ask::EndTurn(_),
             ) => Err(Violation { word, state: "of a turn that has no planner" }),
             // Once, and before anything could have been read.
             (Self::Registered, Ask::Intent(_)) => Ok(Some(Self::Intended)),
@@ -185,11 +192,13 @@ impl Machine for TurnPhase {
                 Err(Violation { word, state: "before the first call" })
             }
             // Thinking reads and does nothing here: a turn may be funded whenever it is open, and stays where it stands.
-            // Whether the last change may be taken back is decided by what was said and read, and refused politely.
+            // Whether the last change may be taken back, and what may be planned, is decided by what was said and read, and
+            // refused politely.
             (Self::Acting(_), Ask::Release(_))
-            | (Self::Registered | Self::Intended | Self::Acting(_), Ask::FundTurn(_) | Ask::UndoLast(_)) => {
-                Ok(Some(self))
-            }
+            | (
+                Self::Registered | Self::Intended | Self::Acting(_),
+                Ask::FundTurn(_) | Ask::UndoLast(_) | Ask::ScheduleOrder(_),
+            ) => Ok(Some(self)),
             (Self::Registered | Self::Intended | Self::Acting(_), Ask::EndTurn(_)) => Ok(None),
         }
     }
@@ -423,7 +432,7 @@ mod tests {
                     number += 1;
                     planner_policyd::Ask::Act(crate::msg::policyd::Act { call: CallRef(number), ..act })
                 }
-                other @ (planner_policyd::Ask::Intent(_) | planner_policyd::Ask::Release(_) | planner_policyd::Ask::FundTurn(_) | planner_policyd::Ask::UndoLast(_) | planner_policyd::Ask::EndTurn(_)) => other,
+                other @ (planner_policyd::Ask::Intent(_) | planner_policyd::Ask::Release(_) | planner_policyd::Ask::FundTurn(_) | planner_policyd::Ask::UndoLast(_) | planner_policyd::Ask::ScheduleOrder(_) | planner_policyd::Ask::EndTurn(_)) => other,
             }).collect();
             let said = run::<TurnPhase>(&words);
             for at in 0..said.len() {

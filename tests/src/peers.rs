@@ -4,13 +4,15 @@
 use std::os::fd::AsFd;
 use std::thread::JoinHandle;
 
+use metnos_proto::doc::Doc;
+use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
 use metnos_proto::edge::{AnswererEnd, ServeError, Served};
 use metnos_proto::edges::{
     PolicydMemoryd, PolicydSandboxd, SandboxdMemoryd, policyd_memoryd, policyd_sandboxd, sandboxd_memoryd,
 };
 use metnos_proto::ids::{Blake3, Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
-use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Resources};
+use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Refusal, RefusalCode, Resources};
 use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::memoryd::{
     Anchored, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended,
@@ -21,6 +23,7 @@ use metnos_proto::msg::sandboxd::{
     Resolve, Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile,
     RunWithSecrets, TrustKey,
 };
+use metnos_proto::msg::schedule::{ChangeSchedules, KeepSchedule, ListSchedules, ShowSchedule};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{Phases, TrustPhase};
 use metnos_proto::role::RoleName;
@@ -112,7 +115,52 @@ impl Memory {
 
 type FromPolicyd = BlockingServer<PolicydMemoryd>;
 
+/// It plans nothing.
+fn unplanned() -> ServeError {
+    Refusal::new(RefusalCode::Unknown, "schedule.unknown", "nothing is planned").into()
+}
+
 impl policyd_memoryd::ServeBlocking for Memory {
+    fn keep_schedule(
+        &mut self,
+        _: &FromPolicyd,
+        _: TraceId,
+        _: KeepSchedule,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        Err(unplanned())
+    }
+
+    fn list_schedules(
+        &mut self,
+        _: &FromPolicyd,
+        _: TraceId,
+        _: ListSchedules,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        Ok(Doc::seal(&ScheduleList(Vec::new()))?)
+    }
+
+    fn change_schedules(
+        &mut self,
+        _: &FromPolicyd,
+        _: TraceId,
+        _: ChangeSchedules,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        Err(unplanned())
+    }
+
+    fn show_schedule(
+        &mut self,
+        _: &FromPolicyd,
+        _: TraceId,
+        _: ShowSchedule,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleHistory>, 1> {
+        Err(unplanned())
+    }
+
     fn query_page(
         &mut self,
         _: &FromPolicyd,

@@ -19,7 +19,9 @@ static SHIPPED: LazyLock<Vec<Candidate>> = LazyLock::new(shipped);
 fn said(repertoire: &mut Repertoire, candidates: Vec<Candidate>, text: &str, lang: Lang) -> Option<Kind> {
     let unable = match repertoire.plan(text, &envelope(candidates, lang)) {
         Reply::Cannot(unable) => unable,
-        Reply::Plan(_) | Reply::Say(_) | Reply::Later(_) | Reply::NotUnderstood(_) => return None,
+        Reply::Plan(_) | Reply::Say(_) | Reply::Schedule(..) | Reply::Later(_) | Reply::NotUnderstood(_) => {
+            return None;
+        }
     };
     let of = |kind: &Kind| crate::answer::speech::cannot(lang, *kind) == unable.text;
     Kind::ALL.into_iter().find(of)

@@ -10,6 +10,7 @@ pub mod impossible;
 mod instance_questions;
 mod look_up;
 pub mod matching;
+pub mod reminder;
 pub mod schedule;
 pub mod undo;
 pub mod words;
@@ -20,6 +21,7 @@ use std::rc::Rc;
 use metnos_proto::envelope::{Candidate, Envelope};
 use metnos_proto::msg::common::{CallRef, Lang};
 use metnos_proto::msg::policyd::Literal;
+use metnos_proto::msg::schedule::Order;
 use serde_json::{Map, Value, json};
 
 use answer::speech::Doubt;
@@ -58,6 +60,8 @@ pub enum Reply {
     Plan(Plan),
     /// An answer that needs no call.
     Say(String),
+    /// Something about reminders, to be answered in this language.
+    Schedule(Order, Lang),
     /// What is asked for again and again, which nobody here keeps: the text says how the machine can be had to do it.
     Later(String),
     /// What is known that nobody here can do, or what says nothing by itself. A model may make more of it.

@@ -15,7 +15,8 @@ fn envelope() -> Envelope {
 fn planned(words: &str) -> Plan {
     match plan(words, &envelope()) {
         Reply::Plan(plan) => plan,
-        other @ (Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_)) => {
+        other
+        @ (Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_)) => {
             panic!("{words}: {other:?}")
         }
     }
@@ -299,10 +300,14 @@ fn no_recorded_utterance_yields_a_wrong_call() {
         match (plan(text, &envelope_of(candidates(), *lang)), wanted) {
             (Reply::Plan(plan), Some(wanted)) if calls(&plan) == *wanted => right += 1,
             (Reply::Plan(plan), _) => wrong.push((text, calls(&plan))),
-            (Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_), None) => right += 1,
-            (Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_), Some(_)) => {
-                missed.push(text)
-            }
+            (
+                Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_),
+                None,
+            ) => right += 1,
+            (
+                Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_),
+                Some(_),
+            ) => missed.push(text),
         }
     }
     println!("{right} of {} right, {} missed, {} wrong", utterances.len(), missed.len(), wrong.len());
@@ -329,8 +334,14 @@ fn measured(text: &str) -> (usize, usize, Vec<String>) {
                     effects.push(format!("{text}: {:?}", calls(&plan)));
                 }
             }
-            (Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_), None) => right += 1,
-            (Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_), Some(_)) => {}
+            (
+                Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_),
+                None,
+            ) => right += 1,
+            (
+                Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_),
+                Some(_),
+            ) => {}
         }
     }
     (utterances.len(), right, effects)

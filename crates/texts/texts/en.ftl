@@ -35,13 +35,38 @@ or = { $some } or { $last }
 left-alone = All right, I leave it.
 not-again = I do not repeat on my own what changes something. Say the whole request once more.
 nothing-asks = Nothing waits for a yes or a no in words. What waits for your decision is on its card: answer it there. All of them: `metnosctl approval list`.
+reminder-made = I will remind you { $when } ({ $zone }): { $what }. Say “undo” to take it back.
+reminder-next = The next times: { $times }.
+reminder-here = Here I can tell you only while you chat with me, else when you next say something after that time. Ask me in a Telegram chat, and I write to you by myself.
+reminder-none = Nothing is planned.
+reminder-line = { $number }. { $when }: { $what }{ $state ->
+    [active] {""}
+    [paused] {" "}(paused)
+   *[other] {" "}({ $state })
+}
+reminder-changed = { $act ->
+    [cancelled] I will not remind you any more: { $what } ({ $when }).
+    [paused] Paused: { $what } ({ $when }).
+    [resumed] I remind you again: { $what } ({ $when }).
+   *[other] { $act }: { $what } ({ $when }).
+}
+reminder-of-what = Of what shall I remind you? Say it in one sentence, for instance “remind me tomorrow at 9 to call the dentist”. I planned nothing yet.
+reminder-when = When shall I remind you: { $what }? Say for instance “tomorrow at 9”, “in 20 minutes” or “every Monday at 7:30”. I planned nothing yet.
+reminder-which = At { $one } or at { $other }? I planned nothing yet.
+reminder = Reminder: { $what }
+reminder-due = It was due { $due }.
+reminder-missed = { $count ->
+    [one] One time before it went by unnoticed.
+   *[other] { $count } times before it went by unnoticed.
+}
+reminder-again = I may have told you this before: I could not find out whether it reached you.
 you-said = { $when ->
     [none] Among the last things you said: “{ $text }”
    *[other] On { $when }, you said: “{ $text }”
 }
 you-said-nothing = I find nothing that you have told me about that.
 cannot-yet = { $kind ->
-    [reminder] I cannot set reminders, alarms or timers yet.
+    [reminder] I remind you at a time that you name (“remind me tomorrow at 9 to call the dentist”); anything else with reminders, alarms or timers I cannot do yet.
     [mail] I cannot read or send mail yet.
     [calendar] I cannot see or change a calendar yet.
     [weather] I cannot look up the weather yet.
@@ -449,6 +474,7 @@ undo-act = { $state ->
         [fs_write] { $path } is as it was before.
         [list_remove] What was taken off { $path } is on it again.
         [inbox_add] { $path } is taken out of the inbox again.
+        [reminder] I will not remind you of this any more: { $path }.
        *[other] What { $executor } did is taken back.
     }
     [nothing] { $path ->
@@ -511,6 +537,18 @@ refusal = { $rule ->
     [folder-link] the way to that file leads through a link or another disk. Name the file itself, where it lies
     [folder-unlisted] the owner has not put that folder among those that may be shown. The owner lists it in metnos.toml and restarts Metnos
     [profile-paths] that path lies outside of what I can see for this. Copy what you need into the workspace
+    [schedule-unknown] I find no reminder like that. Ask “what is planned?” to see them; I changed nothing
+    [schedule-several] more than one reminder may be meant, so I changed nothing. Ask “what is planned?”, and name the one that you mean
+    [schedule-shown] I do not know which one you mean. Ask “what is planned?” first, then say for instance “cancel the second reminder”
+    [schedule-full] too many reminders are planned already. Cancel some of them first
+    [schedule-time] I do not understand that time, so I planned nothing. Say it like “tomorrow at 9”, “in 20 minutes” or “every Monday at 7:30”
+    [schedule-ambiguous] that may be in the morning or in the evening, so I planned nothing. Say for instance “at 8 in the morning” or “at 20:00”
+    [schedule-past] that time is over, so I planned nothing. Name one that is still to come
+    [schedule-vague] that is not exact enough, so I planned nothing. Name a day, and if you like an hour
+    [schedule-words] you did not ask for this change of your reminders, so I changed nothing
+    [schedule-literal] of what and when I remind you must stand in your own words, so I planned nothing
+    [schedule-turn] that is more than I plan for one request. Say anew what is still to be done
+    [schedule-unattended] nobody has asked for this, so nothing was planned
     [undo-nothing] there is nothing that can be taken back
     [undo-thing] I find nothing that you did to this and that could be taken back, so I changed nothing
     [undo-several] this was added or taken off together with other things, so I changed nothing. Take it off the list or put it on it by its name, or say “undo what you did with the list”

@@ -35,13 +35,38 @@ or = { $some } o { $last }
 left-alone = Va bene, lascio stare.
 not-again = Non ripeto da solo ciò che modifica qualcosa. Di’ di nuovo la richiesta intera.
 nothing-asks = Niente aspetta un sì o un no a parole. Ciò che aspetta una tua decisione sta sulla sua scheda: rispondi lì. Tutte: `metnosctl approval list`.
+reminder-made = Te lo ricorderò { $when } ({ $zone }): { $what }. Di’ «annulla» per tornare indietro.
+reminder-next = Le prossime volte: { $times }.
+reminder-here = Qui te lo posso dire solo mentre parli con me, altrimenti la prima volta che mi scrivi dopo quell'ora. Se me lo chiedi in una chat di Telegram, ti scrivo io.
+reminder-none = Non c'è niente in programma.
+reminder-line = { $number }. { $when }: { $what }{ $state ->
+    [active] {""}
+    [paused] {" "}(sospeso)
+   *[other] {" "}({ $state })
+}
+reminder-changed = { $act ->
+    [cancelled] Non te lo ricorderò più: { $what } ({ $when }).
+    [paused] Sospeso: { $what } ({ $when }).
+    [resumed] Te lo ricordo di nuovo: { $what } ({ $when }).
+   *[other] { $act }: { $what } ({ $when }).
+}
+reminder-of-what = Che cosa ti devo ricordare? Dillo in una frase, per esempio «ricordami domani alle 9 di chiamare il dentista». Non ho ancora programmato niente.
+reminder-when = Quando te lo devo ricordare: { $what }? Di’ per esempio «domani alle 9», «fra 20 minuti» o «ogni lunedì alle 7:30». Non ho ancora programmato niente.
+reminder-which = Alle { $one } o alle { $other }? Non ho ancora programmato niente.
+reminder = Promemoria: { $what }
+reminder-due = Era per { $due }.
+reminder-missed = { $count ->
+    [one] La volta prima è passata senza avviso.
+   *[other] Le { $count } volte prima sono passate senza avviso.
+}
+reminder-again = Forse te l'ho già detto: non ho potuto sapere se ti era arrivato.
 you-said = { $when ->
     [none] Tra le ultime cose che hai detto: «{ $text }»
    *[other] { $when }: hai detto «{ $text }»
 }
 you-said-nothing = Non trovo niente che tu mi abbia detto su questo.
 cannot-yet = { $kind ->
-    [reminder] Non so ancora impostare promemoria, sveglie o timer.
+    [reminder] Ti ricordo qualcosa all'ora che mi dici («ricordami domani alle 9 di chiamare il dentista»); altro con promemoria, sveglie o timer non lo so ancora fare.
     [mail] Non so ancora leggere o mandare posta.
     [calendar] Non so ancora vedere o cambiare un calendario.
     [weather] Non so ancora guardare che tempo fa.
@@ -446,6 +471,7 @@ undo-act = { $state ->
         [fs_write] { $path } è di nuovo com'era prima.
         [list_remove] Ciò che era stato tolto da { $path } c'è di nuovo.
         [inbox_add] { $path } è stato tolto di nuovo.
+        [reminder] Non te lo ricorderò più: { $path }.
        *[other] Ciò che ha fatto { $executor } è annullato.
     }
     [nothing] { $path ->
@@ -510,6 +536,18 @@ refusal = { $rule ->
     [turn-questions] troppe domande in un turno: si è fermato
     [quota-rate] troppe chiamate in poco tempo: riprova tra un momento
     [quota-concurrent] troppe chiamate insieme: riprova tra un momento
+    [schedule-unknown] non trovo un promemoria così. Chiedi «cosa c'è in programma?» per vederli; non ho cambiato niente
+    [schedule-several] i promemoria che potresti intendere sono più di uno, quindi non ho cambiato niente. Chiedi «cosa c'è in programma?» e di' quale
+    [schedule-shown] non so quale intendi. Chiedi prima «cosa c'è in programma?», poi di' per esempio «cancella il secondo promemoria»
+    [schedule-full] ci sono già troppi promemoria in programma. Prima cancellane qualcuno
+    [schedule-time] non capisco quando, quindi non ho programmato niente. Di' per esempio «domani alle 9», «fra 20 minuti» o «ogni lunedì alle 7:30»
+    [schedule-ambiguous] può essere di mattina o di sera, quindi non ho programmato niente. Di' per esempio «alle 8 di mattina» o «alle 20»
+    [schedule-past] quell'ora è già passata, quindi non ho programmato niente. Dimmene una che deve ancora venire
+    [schedule-vague] non è abbastanza preciso, quindi non ho programmato niente. Dimmi un giorno, e se vuoi un'ora
+    [schedule-words] non mi hai chiesto di cambiare così i tuoi promemoria, quindi non ho cambiato niente
+    [schedule-literal] che cosa e quando ricordarti deve stare nelle tue parole, quindi non ho programmato niente
+    [schedule-turn] è più di quanto programmo per una sola richiesta. Di' di nuovo quello che manca
+    [schedule-unattended] non me l'ha chiesto nessuno, quindi non ho programmato niente
     [undo-nothing] non c'è niente che si possa annullare
     [undo-thing] non trovo niente che tu abbia fatto a questo e che si possa annullare, quindi non ho cambiato niente
     [undo-several] questo è stato aggiunto o tolto insieme ad altre cose, quindi non ho cambiato niente. Toglilo dalla lista o rimettilo chiamandolo per nome, oppure di’ «annulla quello che hai fatto con la lista»

@@ -159,10 +159,7 @@ async fn answer(
         Route::Executors => ok(&views::executors(http, &caller, views::page(query)?).await?),
         Route::Mnests => ok(&views::mnests(http, &caller, views::page(query)?).await?),
         Route::Audit => ok(&views::audit(http, &caller, views::page(query)?).await?),
-        Route::Schedules => {
-            views::page(query)?;
-            ok(&views::schedules())
-        }
+        Route::Schedules => ok(&views::schedules(http, &caller, views::page(query)?).await?),
         Route::Say => say(http, head, &caller, read(&object(head, body).await?)?).await,
         Route::Turn(turn) => show(http, head, &caller, turn).await,
         Route::Stop(turn) => ok(&stop(http, &caller, turn).await?),

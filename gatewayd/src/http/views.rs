@@ -85,10 +85,10 @@ pub(super) async fn audit(http: &Http, caller: &Caller, wanted: PageRequest) -> 
     Ok(AuditPage { lines, next })
 }
 
-/// What is to happen: there is no scheduler, and it says so.
-pub(super) fn schedules() -> SchedulesPage {
-    let note = "this Metnos has no scheduler of its own: `metnosctl timer` has the machine's fire what was set up";
-    SchedulesPage { schedules: Vec::new(), next: None, note }
+/// What is planned for the caller.
+pub(super) async fn schedules(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<SchedulesPage, Problem> {
+    let (schedules, next) = look(http, caller, ViewSubject::Schedules, wanted).await?;
+    Ok(SchedulesPage { schedules, next })
 }
 
 /// A webhook: anyone who holds its secret has what was set up done. An unknown hook and a wrong signature look the same.

@@ -6,6 +6,7 @@
 //! channel of the terminal.
 
 pub mod cards;
+pub mod firing;
 mod health;
 mod listeners;
 pub mod reattach;
@@ -37,6 +38,8 @@ use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::door::DoorReport;
 use metnos_proto::msg::planner::CancelTurn;
 use metnos_proto::msg::policyd::{OwnerNotice, OwnersCard};
+use metnos_proto::msg::schedule::Firing;
+use tokio::sync::Notify;
 
 use crate::hooks::registry::Hooks;
 use health::Health;
@@ -85,6 +88,12 @@ pub struct Door {
     token: RefCell<Result<SecretFile, String>>,
     /// What fires without a person.
     hooks: RefCell<Rc<Hooks>>,
+    /// What wakes it when something is due.
+    alarm: RefCell<Option<Rc<firing::alarm::Alarm>>>,
+    /// What sends reminders to chats.
+    messenger: RefCell<Option<firing::Messenger>>,
+    /// A turn has ended: it may have planned something.
+    planned: Notify,
 }
 
 /// One session at the terminal.
@@ -95,6 +104,8 @@ pub struct Session {
     is_turned_away: bool,
     /// Turns that are being opened.
     opening: Rc<Cell<usize>>,
+    /// The reminder that it was given last, as long as it has not said that it was shown.
+    reminded: RefCell<Option<Firing>>,
 }
 
 impl Door {
@@ -111,6 +122,9 @@ impl Door {
             takeover: Takeover::default(),
             token: RefCell::new(Err("the door has no file for it".to_owned())),
             hooks: RefCell::new(Rc::new(Hooks::new(Err("the door has no folder for secrets".to_owned())))),
+            alarm: RefCell::default(),
+            messenger: RefCell::default(),
+            planned: Notify::new(),
         })
     }
 
@@ -147,6 +161,7 @@ impl Door {
         tokio::task::spawn_local(Rc::clone(self).listen());
         tokio::task::spawn_local(Rc::clone(self).take_back_turns());
         tokio::task::spawn_local(Rc::clone(self).ask_for_health());
+        tokio::task::spawn_local(Rc::clone(self).fire_schedules());
     }
 
     /// Serves one session until it is gone; its turns are cancelled then.
@@ -159,8 +174,15 @@ impl Door {
                 return Closed::Gone;
             };
             let (number, is_turned_away) = (door.number(), place.is_turned_away);
-            let session = Rc::new(Session { door: Rc::clone(&door), number, is_turned_away, opening: Rc::default() });
-            let closed = ctl_door::serve(end, session).await;
+            let session = Rc::new(Session {
+                door: Rc::clone(&door),
+                number,
+                is_turned_away,
+                opening: Rc::default(),
+                reminded: RefCell::default(),
+            });
+            let closed = ctl_door::serve(end, Rc::clone(&session)).await;
+            session.end_reminder().await;
             door.sessions.leave(&place);
             door.cancel_turns_of(number);
             closed

@@ -148,6 +148,7 @@ impl Relay {
             self.door.release_turn(self.turn);
         }
         self.door.turns.leave(self.turn);
+        self.door.planned.notify_waiters();
         self.send(TurnNote::TurnDone(done)).await;
     }
 

@@ -79,7 +79,10 @@ impl Door {
         voice.sink.opens(registered.turn);
         match undo {
             Some((_, thing)) => self.undo_as_turn(voice, who.lang, &registered, thing),
-            None => self.open(voice, who.lang, &registered, words, None).await,
+            None => {
+                let said = self.give_here(voice, &who.principal, registered.turn).await;
+                self.open(voice, (who.lang, said), &registered, words, None).await;
+            }
         }
         Ok(Taken::Opened(registered.turn))
     }
@@ -114,7 +117,7 @@ impl Door {
         drop(opening);
         voice.sink.opens(fired.turn);
         let registered = PromptRegistered { turn: fired.turn, trace: fired.trace, unborn: 0 };
-        self.open(voice, fired.lang, &registered, words, data).await;
+        self.open(voice, (fired.lang, String::new()), &registered, words, data).await;
         Ok(fired.turn)
     }
 
@@ -263,18 +266,18 @@ impl Door {
     }
 
     /// Opens the turn at the planner. The words are registered and journalled, so from here on a failure is
-    /// the end of the turn, sent and journalled like any other.
+    /// the end of the turn, sent and journalled like any other. `said` was given to the person already.
     async fn open(
         self: &Rc<Self>,
         voice: &SpeakerSession,
-        lang: Lang,
+        (lang, said): (Lang, String),
         registered: &PromptRegistered,
         words: Sealed,
         data: Option<Sealed>,
     ) {
         let PromptRegistered { turn, trace, unborn } = *registered;
         let sink = Some(Rc::clone(&voice.sink));
-        let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), sink, String::new());
+        let (relay, handle) = Relay::new(self, voice.number, (turn, trace, lang), sink, said);
         self.turns.enter(turn, handle);
         tokio::task::spawn_local(relay.run());
         let planner = &self.peers.planner;

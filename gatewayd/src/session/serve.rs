@@ -9,7 +9,8 @@ use metnos_proto::edges::{CtlDoor, ctl_door};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Done, Refusal, RefusalCode};
 use metnos_proto::msg::door::{
-    AnswerHere, DoorReport, DoorStatus, FireTimer, Greet, Greeted, HookSecret, MAX_TOKEN, PutToken, Said, Say, Stop,
+    AnswerHere, DoorReport, DoorStatus, FireTimer, Greet, Greeted, HookSecret, MAX_TOKEN, PutToken, RemindMe, Reminded,
+    Said, Say, Stop,
 };
 use metnos_proto::msg::people::{Paired, StrangersCode};
 use metnos_proto::msg::planner::Cancelled;
@@ -104,6 +105,11 @@ impl ctl_door::Serve for Session {
             ..self.voice(&cx)?
         };
         Ok((Said { turn: self.door.fire(&voice, None).await? }, []))
+    }
+
+    async fn remind_me(self: Rc<Self>, cx: Cx<CtlDoor>, ask: RemindMe, []: [Sealed; 0]) -> Served<Reminded, 0> {
+        let voice = self.voice(&cx)?;
+        Ok((self.next_reminder(&voice, ask).await?, []))
     }
 
     async fn door_status(

@@ -31,6 +31,7 @@ use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
     RegisterPrompt, SendFile, UndoHere,
 };
+use metnos_proto::msg::schedule::{Firing, FiringDue, FiringEnded, FiringTaken, NextFiring, TakeFiring};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{OpenPhase, Phases};
 use metnos_proto::turn_log::{self, Entry};
@@ -57,6 +58,8 @@ pub(crate) struct Script {
     open_phases: Phases<OpenPhase>,
     /// What the journal says of turns of a door before.
     pub(crate) heirs: RefCell<std::collections::HashMap<TurnId, TurnOwner>>,
+    /// The reminders that are due, in their order.
+    pub(crate) due: RefCell<Vec<Firing>>,
     /// What the planner has kept of them.
     pub(crate) kept: RefCell<std::collections::BTreeMap<TurnId, Vec<Entry>>>,
 }
@@ -235,6 +238,33 @@ impl door_memoryd::Serve for Script {
         self.note(format!("system_event {}", ask.kind));
         Ok((self.recorded()?, []))
     }
+
+    async fn next_firing(self: Rc<Self>, _: Cx<DoorMemoryd>, _: NextFiring, []: [Sealed; 0]) -> Served<FiringDue, 0> {
+        let waits = self.due.borrow().iter().any(|one| one.to.starts_with("telegram:"));
+        Ok((FiringDue { at_ms: waits.then_some(1) }, []))
+    }
+
+    async fn take_firing(
+        self: Rc<Self>,
+        _: Cx<DoorMemoryd>,
+        ask: TakeFiring,
+        []: [Sealed; 0],
+    ) -> Served<FiringTaken, 0> {
+        let mut due = self.due.borrow_mut();
+        let fits = |one: &Firing| if ask.to.is_empty() { one.to.starts_with("telegram:") } else { one.to == ask.to };
+        let at = due.iter().position(fits);
+        Ok((FiringTaken { firing: at.map(|at| due.remove(at)) }, []))
+    }
+
+    async fn firing_ended(
+        self: Rc<Self>,
+        _: Cx<DoorMemoryd>,
+        ask: FiringEnded,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        self.note(format!("firing_ended {} {:?}", ask.number, ask.end));
+        Ok((self.recorded()?, []))
+    }
 }
 
 impl door_planner::Serve for Script {
@@ -402,6 +432,7 @@ impl Stage {
             opened: RefCell::default(),
             open_phases: Phases::default(),
             heirs: RefCell::default(),
+            due: RefCell::default(),
             kept: RefCell::default(),
         });
         for (turn, is, told) in kept {

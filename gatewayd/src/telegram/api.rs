@@ -235,6 +235,15 @@ impl Api {
         Ok(sent.message_id.unwrap_or(0))
     }
 
+    /// Sends a message, and tries that once: where the answer gets lost, the message may have arrived all the same.
+    ///
+    /// # Errors
+    /// [`ApiError`]; only after [`ApiError::Unreachable`] nobody knows whether it arrived.
+    pub async fn send_once(&self, chat: i64, out: &Outgoing) -> Result<(), ApiError> {
+        let body = (HeaderValue::from_static("application/json"), written(&out.message(chat, None)).into());
+        self.once("sendMessage", body, Duration::from_millis(ANSWER_WITHIN_MS)).await.map(|_| ())
+    }
+
     /// Puts another text in the place of a message. One that stands there already is no fault.
     ///
     /// # Errors

@@ -256,6 +256,29 @@ impl Bot {
         }
     }
 
+    /// Sends a reminder; whether Telegram has said that it took it. What Telegram asks to be sent later surely did not arrive.
+    pub(super) async fn remind(self: Rc<Self>, chat: String, text: String) -> bool {
+        let Ok(chat) = chat.parse::<i64>() else { return false };
+        for piece in split(&spans(&text), MAX_UNITS) {
+            let out = Outgoing { html: piece.html, buttons: Vec::new() };
+            let mut tried = 0;
+            loop {
+                match self.api.send_once(chat, &out).await {
+                    Ok(()) => break,
+                    Err(ApiError::RetryAfter(seconds)) if tried + 1 < SAY_TRIES => {
+                        tokio::time::sleep(backoff::pause(tried, Some(seconds), self.api.chance())).await;
+                        tried += 1;
+                    }
+                    Err(fault) => {
+                        tracing::warn!(%fault, "a reminder may not have arrived");
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
     async fn message(self: &Rc<Self>, update: u64, message: Message) {
         let Some(from) = message.from else { return };
         let speaker = Speaker { channel: Channel::Telegram, sender: from.to_string(), lang: message.lang };

@@ -138,6 +138,8 @@ impl Parts {
         door.on_owners_card(move |card| {
             tokio::task::spawn_local(Rc::clone(&shows).owners_card(card.clone()));
         });
+        let reminds = Rc::clone(&bot);
+        door.set_messenger(Rc::new(move |chat, text| Box::pin(Rc::clone(&reminds).remind(chat, text))));
         tokio::task::spawn_local(bot.run());
     }
 }

@@ -18,6 +18,12 @@ pub struct PayloadError {
     source: serde_json::Error,
 }
 
+/// Whether a count is none, and left out.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 macro_rules! payloads {
     ($($(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*
@@ -211,6 +217,38 @@ payloads! {
         why: String,
     }
 
+    /// `schedule_event`: what became of a schedule; what an act does not concern is left out.
+    ScheduleEvent = "schedule_event" {
+        /// `made`, `paused`, `resumed`, `cancelled`, `begun`, `delivered`, `unsure` or `refused`.
+        act: String,
+        /// What had to be assumed about the time of one that was made.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        assumed: Vec<String>,
+        /// When one that was made is due.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        cadence: Value,
+        /// The civil time of a firing at which it was due; of another act, at which it was done.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        key: String,
+        /// The language of one that was made: `en`, `it`.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        lang: String,
+        /// How many due times before a firing went by.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        missed: u32,
+        /// The number of the schedule.
+        number: u64,
+        /// Who is reminded: `channel:sender`.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        to: String,
+        /// Of what.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        what: String,
+        /// When, in words.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        when: String,
+    }
+
     /// `payload_redacted`: the owner has had a payload taken out.
     PayloadRedacted = "payload_redacted" {
         /// The digest that its line goes on claiming.
@@ -325,6 +363,25 @@ pub fn call_of(text: &str) -> Option<CallId> {
     text.parse().ok()
 }
 
+impl ScheduleEvent {
+    /// What became of the schedule of this number, with nothing else said.
+    #[must_use]
+    pub fn new(act: &str, number: u64) -> Self {
+        Self {
+            act: act.to_owned(),
+            assumed: Vec::new(),
+            cadence: Value::Null,
+            key: String::new(),
+            lang: String::new(),
+            missed: 0,
+            number,
+            to: String::new(),
+            what: String::new(),
+            when: String::new(),
+        }
+    }
+}
+
 impl OwnerMessage {
     /// Whether [`OwnerMessage::decode`] would read it, without copying the words.
     ///
@@ -430,6 +487,9 @@ mod tests {
                 peak_kib: 1, result: s(), started_seq: 1, version: s(), visits: vec![visit], wall_us: 1, written_bytes: 1 } => RunEnded,
             Evolution { act: s(), candidate, digests: vec![s()], executor: s(), version: s(), why: s() } => Evolution,
             SystemEvent { kind: s(), text: s() } => SystemEvent,
+            ScheduleEvent::new("begun", 3) => ScheduleEvent,
+            ScheduleEvent { assumed: vec![s()], cadence: serde_json::json!({ "z": 1, "a": s() }), key: s(), lang: s(), missed: 1,
+                to: s(), what: s(), when: s(), ..ScheduleEvent::new("made", 4) } => ScheduleEvent,
             PayloadRedacted { payload_sha256: s(), seq: 7, why: s() } => PayloadRedacted,
             Checkpoint { act: s(), at_seq: 3, digest: s(), id: s(), tag: s(), why: s() } => Checkpoint,
             CostEntry { entry: s(), executor: s(), micro: 1, role: s(), sent: s(), stage: s(), tokens_in: 2, tokens_out: 3 } => CostEntry,

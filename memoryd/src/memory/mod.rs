@@ -49,6 +49,8 @@ use crate::chronicle::time::Clock;
 use crate::error::{Error, Result};
 use crate::faults::Faults;
 use crate::mnestome::graph::Mnestome;
+use crate::schedules::Schedules;
+use crate::schedules::store::ScheduleStore;
 
 pub use journal::{Answer, Asker};
 
@@ -61,6 +63,7 @@ pub struct Memory {
     spending: Spending,
     medium: MediumTier,
     suspended: SuspendedTurns,
+    schedules: Schedules,
     clean: CleanTurns,
     files: OwnerFiles,
     catalogue: Catalogue,
@@ -86,6 +89,9 @@ impl Memory {
         let spending = Spending::open(&runtime, &mut chronicle)?;
         let medium = MediumTier::open(&runtime.join("medium.sqlite"), &mut chronicle)?;
         let suspended = SuspendedTurns::open(&runtime.join("suspended.sqlite"), &mut chronicle)?;
+        let path = runtime.join("schedules.sqlite");
+        let schedules =
+            projection::open(&path, &mut chronicle, "schedules_rebuilt", Schedules::open, Schedules::applied)?;
         let files = OwnerFiles::open(&instance.join("workspace"))?;
         let mut memory = Self {
             journal: Journal::new(chronicle, session),
@@ -94,6 +100,7 @@ impl Memory {
             spending,
             medium,
             suspended,
+            schedules,
             clean: CleanTurns::default(),
             files,
             catalogue: Catalogue::default(),
@@ -117,6 +124,9 @@ impl Memory {
         // Also that words are not kept here that were to be taken out when it was stopped.
         if let Err(error) = self.medium.catch_up(chronicle) {
             tracing::error!(%error, "the medium tier is behind the chronicle");
+        }
+        if let Err(error) = self.schedules.catch_up(chronicle) {
+            tracing::error!(%error, "the schedules are behind the chronicle");
         }
         self.usage.find_traces();
         self.spending.enter(chronicle);
@@ -233,6 +243,11 @@ impl Memory {
         }
         let events = written.iter().map(|placed| &placed.event);
         self.spending.enter_all(events.clone());
+        if events.clone().any(|event| ScheduleStore::concerns(event.kind))
+            && let Err(error) = self.schedules.catch_up(chronicle)
+        {
+            tracing::error!(%error, "the schedules are behind the chronicle");
+        }
         match self.usage.derive(chronicle, events.clone()) {
             Err(killed @ Error::Killed(_)) => Err(killed),
             // The lines are durable: the mnestome catches up with the next ones.
@@ -355,7 +370,10 @@ impl Memory {
     /// # Errors
     /// When it cannot be recorded; a file that cannot be read is only logged.
     pub fn look_at_files(&mut self) -> Result<()> {
-        match self.files.changes(&self.journal.chronicle, &mut self.medium)? {
+        let changes = self.files.changes(&self.journal.chronicle, &mut self.medium)?;
+        // One of them says in which time zone the household lives.
+        self.schedules_by_the_clock();
+        match changes {
             None => Ok(()),
             Some(check) => self.record_files(&check),
         }

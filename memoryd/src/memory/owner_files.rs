@@ -156,9 +156,20 @@ impl OwnerFiles {
 
     /// The day that it is in the household's time zone: what "yesterday" is reckoned from, and where days begin.
     pub(super) fn today(&self, now_ms: u64) -> Today {
+        Today::at(now_ms, self.zone().1)
+    }
+
+    /// The household's time zone, and its text.
+    pub(super) fn zone(&self) -> (String, Zone) {
         let user = String::from_utf8_lossy(self.workspace.text("USER.md"));
-        let zone = Zone::read(&zone::of_user(&user, &self.machine_zone)).or_else(|| Zone::read(&self.machine_zone));
-        Today::at(now_ms, zone.unwrap_or_default())
+        let named = zone::of_user(&user, &self.machine_zone);
+        if let Some(zone) = Zone::read(&named) {
+            return (named, zone);
+        }
+        match Zone::read(&self.machine_zone) {
+            Some(zone) => (self.machine_zone.clone(), zone),
+            None => ("UTC".to_owned(), Zone::default()),
+        }
     }
 }
 

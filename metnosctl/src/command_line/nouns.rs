@@ -133,11 +133,53 @@ pub enum TimerCommand {
     },
 }
 
-/// Read words about time
+/// Plan reminders, and read words about time
 #[derive(Debug, Subcommand)]
 pub enum ScheduleCommand {
+    /// List what is planned for everybody
+    List {
+        /// Also what has ended
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show a reminder, and when it fired
+    Show {
+        /// Its number in `schedule list`
+        number: u64,
+    },
+    /// Have yourself reminded of something
+    Add(ScheduleAdd),
+    /// Have a reminder not fire until it is resumed
+    Pause {
+        /// Its number in `schedule list`
+        number: u64,
+    },
+    /// Have a paused reminder fire again
+    Resume {
+        /// Its number in `schedule list`
+        number: u64,
+    },
+    /// Have a reminder never fire again
+    Cancel {
+        /// Its number in `schedule list`
+        number: u64,
+    },
     /// Say what words about time mean: an instant, an interval, a duration or a recurrence
     Parse(ScheduleParse),
+}
+
+/// See [`ScheduleCommand::Add`].
+#[derive(Debug, Args)]
+pub struct ScheduleAdd {
+    /// Of what, such as "call the dentist"
+    #[arg(required = true)]
+    pub what: Vec<String>,
+    /// When, such as "tomorrow at 9", "in 20 minutes" or "every Monday at 7:30"
+    #[arg(long, value_name = "WORDS")]
+    pub when: String,
+    /// The language of both [default: the one that they show, else English]
+    #[arg(long, value_parser = languages())]
+    pub lang: Option<Lang>,
 }
 
 /// See [`ScheduleCommand::Parse`].

@@ -17,6 +17,7 @@ use metnos_proto::doc::people::{
 };
 use metnos_proto::doc::policy::PolicyCheck;
 use metnos_proto::doc::sandbox::ExecutorProfile;
+use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
 use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, Proposal, TelosReport};
 use metnos_proto::doc::vault::{SecretGranted, SecretRemoved, SecretRow, SecretVersion, SecretWithdrawn};
@@ -87,7 +88,13 @@ pub const TYPED: &[Typed] = &[
     document::<Vec<Automatic>>("timer list"),
     document::<crate::people::automation::HookAdded>("hook add"),
     document::<HookMade>("hook rotate"),
-    document::<crate::schedule::Parsed>("schedule parse"),
+    document::<ScheduleList>("schedule list"),
+    document::<ScheduleList>("schedule add"),
+    document::<ScheduleList>("schedule pause"),
+    document::<ScheduleList>("schedule resume"),
+    document::<ScheduleList>("schedule cancel"),
+    document::<ScheduleHistory>("schedule show"),
+    document::<crate::schedule::parse::Parsed>("schedule parse"),
     document::<AutomationAdded>("timer add"),
     lines::<TurnEvent<'static>>("ask"),
     lines::<TurnEvent<'static>>("chat"),

@@ -22,6 +22,7 @@ use crate::screen::{Ink, Screen};
 use crate::turns::ask::streamed;
 use crate::turns::interrupt::Interrupt;
 use crate::turns::line_editor::{LineHelper, joined};
+use crate::turns::reminded;
 use crate::turns::turn::{greeted, turn};
 
 /// The most lines that are remembered.
@@ -73,6 +74,9 @@ impl Talk<'_> {
         }
         if let Ok(printer) = editor.create_external_printer() {
             waiting::watch(self.instance.clone(), screen.lang(), printer);
+        }
+        if let Ok(printer) = editor.create_external_printer() {
+            reminded::watch(self.instance.clone(), printer);
         }
         let mut remembers = true;
         loop {

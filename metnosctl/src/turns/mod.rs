@@ -5,6 +5,7 @@ pub(crate) mod chat;
 mod input;
 pub mod interrupt;
 pub mod line_editor;
+pub(crate) mod reminded;
 pub mod run;
 pub(crate) mod show;
 pub mod turn;

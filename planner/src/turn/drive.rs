@@ -16,11 +16,13 @@ use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn};
 use metnos_proto::msg::mind::StopThinking;
 use metnos_proto::msg::planner::{Call, CallState, MAX_TEXT, OpenTurn, Text, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, MAX_SLOTS, Release, SettledAct, Slot};
+use metnos_proto::msg::schedule::{Order, ScheduleOrder};
 use metnos_proto::payload::Sealed;
 use metnos_reflex::Plan;
 use metnos_reflex::PlannedCall;
 use metnos_reflex::Reply;
 use metnos_reflex::Unable;
+use metnos_reflex::answer::reminders;
 use metnos_reflex::answer::speech;
 use metnos_reflex::answer::{MAX_ANSWER, Rendered, pieces, shorten};
 use metnos_reflex::language_of;
@@ -257,8 +259,26 @@ impl Turn {
                 Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
                 Err(error) => self.broken(&error),
             },
+            Reply::Schedule(order, lang) => self.schedule(order, lang, &envelope.home.zone).await,
             Reply::Later(why) => Ended { end: TurnEnd::Unsuccessful, why, wish: Wish::of(words) },
             Reply::Plan(plan) => self.carry_out(plan).await.unwrap_or_else(|error| self.broken(&error)),
+        }
+    }
+
+    /// Has something done about the person's reminders, and says what became of it.
+    async fn schedule(&self, order: Order, lang: Lang, zone: &str) -> Ended {
+        let ask = ScheduleOrder { turn: self.id, lang, order: order.clone() };
+        let told = match self.planner.policyd.schedule(self.trace, ask, []).await {
+            Ok((doc, list)) => doc.open(list).map(|schedules| reminders::told(lang, &order, &schedules, zone)),
+            Err(RpcError::Refused(refusal)) => Err(refusal),
+            Err(error) => return self.broken(&error),
+        };
+        match told {
+            Ok(text) => match self.say(&text).await {
+                Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
+                Err(error) => self.broken(&error),
+            },
+            Err(refusal) => Ended::new(TurnEnd::Unsuccessful, metnos_texts::refusal(lang, &refusal)),
         }
     }
 

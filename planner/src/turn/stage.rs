@@ -6,6 +6,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use metnos_proto::doc::Doc;
+use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::edge::{RpcError, ServeError, Served};
 use metnos_proto::edges::{
     DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, door_planner, planner_memoryd, planner_mind,
@@ -26,6 +28,7 @@ use metnos_proto::msg::policyd::{
     Act, Acted, CallProgress, EndTurn, FundTurn, Intent, IntentFrozen, Ran, Release, Released, TurnFunded, UndoLast,
     UndoneLast,
 };
+use metnos_proto::msg::schedule::ScheduleOrder;
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{Phases, RecallPhase, TurnPhase};
 use metnos_proto::prompt::{ModelCall, Prompt, Reply, Stop};
@@ -61,6 +64,8 @@ pub(super) struct Script {
     pub(super) aside: RefCell<HashMap<TurnId, Vec<u8>>>,
     /// The model, when there is one.
     pub(super) model: RefCell<Option<Model>>,
+    /// What is planned after an order; none when it is refused.
+    pub(super) planned: RefCell<Option<ScheduleList>>,
 }
 
 /// A scripted model: each thought in turn. What it writes comes in its pieces, and as a whole at the end.
@@ -174,6 +179,20 @@ impl planner_policyd::Serve for Script {
     ) -> Served<UndoneLast, 0> {
         self.note("undo_last");
         Ok((UndoneLast { undone: 1, kept: 0 }, []))
+    }
+
+    async fn schedule(
+        self: Rc<Self>,
+        _cx: Cx<PlannerPolicyd>,
+        ask: ScheduleOrder,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        self.note(format!("schedule {:?}", ask.order));
+        let planned = self.planned.borrow().clone();
+        match planned {
+            Some(list) => Ok(Doc::seal(&list)?),
+            None => Err(Refusal::new(RefusalCode::Invalid, "schedule.past", "it is over").into()),
+        }
     }
 
     async fn end_turn(self: Rc<Self>, _cx: Cx<PlannerPolicyd>, _ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {
@@ -361,6 +380,7 @@ impl Stage {
             reason: RefCell::default(),
             aside: RefCell::default(),
             model: RefCell::new(model),
+            planned: RefCell::default(),
         });
         Self::of(script)
     }

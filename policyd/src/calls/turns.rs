@@ -7,6 +7,7 @@ use std::rc::Rc;
 use metnos_policy::evidence::context::{Context, Who, World};
 use metnos_policy::evidence::results::Output;
 use metnos_policy::text::pointing::points_back;
+use metnos_policy::text::words::Words;
 use metnos_proto::edge::{ServeError, Word};
 use metnos_proto::edges::planner_policyd::Ask;
 use metnos_proto::ids::{CallId, HandleId, TraceId, TurnId};
@@ -88,6 +89,10 @@ pub struct Turn {
     pub stopped: bool,
     /// Its planner has asked for the last change to be taken back.
     pub undone: bool,
+    /// How many schedules it has made or changed.
+    pub scheduled: u32,
+    /// What the same person said just before: a reminder may be asked for in two turns.
+    pub earlier: Words,
     /// The file that the call of a direct turn has given.
     pub file: Option<Sealed>,
     phase: TurnPhase,
@@ -114,6 +119,8 @@ impl Turn {
             running: 0,
             stopped: false,
             undone: false,
+            scheduled: 0,
+            earlier: Words::default(),
             file: None,
             phase: TurnPhase::Registered,
             results: BTreeMap::new(),

@@ -34,6 +34,7 @@ impl Executors {
                 let why = "what the house has learnt from use, only its owner sees";
                 return Err(Refusal::new(RefusalCode::Denied, "house.owner", why));
             }
+            ViewSubject::Schedules => PageQuery::Schedules(page(principal.name)),
             ViewSubject::Audit if is_owner => PageQuery::Audit(page(String::new())),
             ViewSubject::Audit => PageQuery::Audit(page(principal.name)),
         };

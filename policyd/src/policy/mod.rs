@@ -44,6 +44,7 @@ mod explain;
 mod funding;
 pub(crate) mod gather;
 mod hand_over;
+mod schedule;
 mod undo;
 
 /// What calls of all turns share.

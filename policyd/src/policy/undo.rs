@@ -27,6 +27,8 @@ const RESTORED: &str = "restored";
 const NOTHING: &str = "nothing";
 /// The most bytes of an inverse's own words that are passed on.
 const MAX_TOLD: usize = 4096;
+/// What stands in the place of an executor where a reminder was cancelled.
+const REMINDER: &str = "reminder";
 /// How many acts are looked at for one that touched a thing.
 const MAX_LOOKED_AT: u32 = 256;
 /// The states out of which an act may be taken back.
@@ -105,6 +107,11 @@ impl Policy {
         turn: Option<TurnId>,
     ) -> Result<UndoReport, Refusal> {
         let _one_at_a_time = self.calls.undo.undoing.lock().await;
+        if turn.is_none()
+            && let Some(what) = self.cancel_last(principal).await?
+        {
+            return Ok(cancelled(&what));
+        }
         let last = match turn {
             Some(turn) => Some(turn),
             None => self.base.store.last_turn(principal.name.clone()).await.map_err(|error| unreadable(&error))?,
@@ -164,6 +171,23 @@ impl Policy {
             .map_err(|error| unreadable(&error))?;
         Ok(taken)
     }
+}
+
+/// What is said of a reminder that was cancelled as the last thing that was done.
+fn cancelled(what: &str) -> UndoReport {
+    let act = ActTakenBack {
+        call: String::new(),
+        executor: REMINDER.to_owned(),
+        arguments: Value::from(
+            std::iter::once(("path".to_owned(), Value::from(what))).collect::<serde_json::Map<_, _>>(),
+        ),
+        was: ActState::Done,
+        state: ActState::Undone,
+        why: "the reminder was cancelled".to_owned(),
+        rule: String::new(),
+        told: String::new(),
+    };
+    UndoReport { turn: String::new(), acts: vec![act], undone: 1, kept: 0, left: 0, already: 0 }
 }
 
 /// How many acts of a turn were taken back before.

@@ -63,6 +63,7 @@ impl door_policyd::Serve for Policy {
         let mut turns = self.calls.turns.borrow_mut();
         if let Some(before) = turns.exchange_words(&name, &words, now) {
             opened.flow.follows(&before, &words, lang);
+            opened.earlier.add(&before, lang);
         }
         let evicted = turns.open(turn, opened, now)?;
         drop(turns);

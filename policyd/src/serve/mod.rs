@@ -14,6 +14,7 @@ use metnos_proto::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAns
 use metnos_proto::doc::grant::GrantList;
 use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer};
 use metnos_proto::doc::policy::PolicyCheck;
+use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
 use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, VaglioAnswer};
 use metnos_proto::doc::vault::{SecretVersion, VaultAnswer};
@@ -33,6 +34,7 @@ use metnos_proto::msg::policyd::{
     Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, TurnFunded, Undo, UndoLast,
     Undoable, UndoneLast,
 };
+use metnos_proto::msg::schedule::{ScheduleAsk, ScheduleOrder, ShowSchedule};
 use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
 use metnos_proto::msg::vault_budget::{BudgetAsk, VaultAsk, VaultPut};
 use metnos_proto::payload::Sealed;
@@ -138,6 +140,15 @@ impl planner_policyd::Serve for Policy {
         };
         let UndoReport { undone, kept, .. } = Policy::undo(&self, &principal, None).await?;
         Ok((UndoneLast { undone, kept }, []))
+    }
+
+    async fn schedule(
+        self: Rc<Self>,
+        _: Cx<PlannerPolicyd>,
+        ask: ScheduleOrder,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        Ok(Doc::seal(&Policy::schedule(&self, ask).await?)?)
     }
 
     async fn end_turn(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {
@@ -279,6 +290,26 @@ impl ctl_policyd::Serve for Policy {
     async fn undoable(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Undoable, []: [Sealed; 0]) -> Served<Doc<ActList>, 1> {
         self.at_the_machine(&cx)?;
         Ok(Doc::seal(&self.calls.undo.undoable().await?)?)
+    }
+
+    async fn schedules(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: ScheduleAsk,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        let principal = self.at_the_machine(&cx)?;
+        Ok(Doc::seal(&Policy::schedules(&self, &principal, ask).await?)?)
+    }
+
+    async fn show_schedule(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: ShowSchedule,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleHistory>, 1> {
+        self.at_the_machine(&cx)?;
+        Ok(Doc::seal(&Policy::show_schedule(&self, ask).await?)?)
     }
 
     async fn panic(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Panic, []: [Sealed; 0]) -> Served<Panicked, 0> {

@@ -14,6 +14,7 @@ pub mod models;
 pub mod people;
 pub mod policy;
 pub mod sandbox;
+pub mod schedule;
 pub mod undo;
 pub mod vaglio;
 pub mod vault;

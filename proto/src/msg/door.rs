@@ -24,6 +24,18 @@ words! {
         pub lang: Lang,
     }
 
+    /// Wait until this user is to be reminded of something, for a minute at most. Asked again and again by an open chat.
+    pub struct RemindMe {
+        /// Whether the reminder that was answered last was shown to him.
+        pub shown: bool,
+    }
+
+    /// See [`RemindMe`].
+    pub struct Reminded {
+        /// The reminder; empty when nothing was due.
+        pub text: String,
+    }
+
     /// Stop a turn of this session.
     pub struct Stop {
         /// Which.

@@ -574,6 +574,8 @@ words! {
         Audit(PageOf),
         /// The heaviest mnests.
         Mnests(PageOf),
+        /// What is planned for the principal, the one that is due first before the others.
+        Schedules(PageOf),
     }
 
     /// See [`PageQuery`].

@@ -13,5 +13,6 @@ pub mod people;
 pub mod planner;
 pub mod policyd;
 pub mod sandboxd;
+pub mod schedule;
 pub mod vaglio;
 pub mod vault_budget;

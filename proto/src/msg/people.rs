@@ -160,6 +160,8 @@ words! {
         Mnests,
         /// What happened, newest first: all of it for the owner, else only one's own. Never what was said or done in it.
         Audit,
+        /// What is planned for oneself.
+        Schedules,
     }
 
     /// The owner shows or sets levels of autonomy. The answer is a document.

@@ -47,6 +47,7 @@ mod planted;
 mod profiles;
 mod programs;
 mod refusals;
+mod reminders;
 mod rewritten;
 mod seeds;
 mod selftest;

@@ -224,6 +224,11 @@ fn people(tour: &mut Tour, server: &Emulator) {
     let _ = tour.go(&["timer", "add", "morning", "count the files in notes"]);
     let _ = tour.go(&["timer", "list"]);
     let _ = tour.go(&["schedule", "parse", "tomorrow at 9"]);
+    let _ = tour.go(&["schedule", "add", "call the dentist", "--when", "tomorrow at 9"]);
+    let _ = tour.go(&["schedule", "list"]);
+    for what in ["pause", "resume", "show", "cancel"] {
+        let _ = tour.go(&["schedule", what, "1"]);
+    }
     assert_eq!(tour.code(&["timer", "fire", "morning"]), 0);
     let _ = tour.go(&["timer", "remove", "morning"]);
     let enrolled = tour.go(&["totp", "enrol"]);

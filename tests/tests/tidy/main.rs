@@ -130,6 +130,7 @@ fn no_daemon_depends_on_a_daemon() {
                 "metnos-texts",
                 "metnos-outbound",
                 "metnos-when",
+                "metnos-schedule",
             ]
             .map(str::to_owned),
         );

@@ -2,6 +2,7 @@
 //! by the schema of the result, and never by the name of the executor. Text is handed on byte for byte, with nothing around
 //! it; everything else becomes lines that each end with a newline.
 
+pub mod reminders;
 pub(crate) mod sentence;
 pub mod speech;
 pub mod table;

@@ -4,9 +4,9 @@
 use metnos_proto::msg::common::Lang;
 use serde_json::Value;
 
-use super::phrase::{Phrase, is_pronoun};
 use super::{Talk, back};
 use crate::Plan;
+use crate::words::phrase::{Phrase, is_pronoun};
 
 /// What begins a remark on something that is needed or was got, and what ends one.
 const BEFORE: &str = "we need,we need to buy,we need to get,we need more,i need,i need to buy,i need to get,we are out of,\

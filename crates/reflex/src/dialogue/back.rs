@@ -4,10 +4,10 @@ use metnos_proto::msg::common::CallRef;
 use metnos_proto::msg::policyd::Literal;
 use serde_json::{Map, Value, json};
 
-use super::phrase::{Phrase, is_pronoun};
 use super::{Reply, Talk, Turn, is_folder, is_place, lang_of};
 use crate::answer::speech;
 use crate::matching::names::{PlaceWant, Resolution, resolve};
+use crate::words::phrase::{Phrase, is_pronoun};
 use crate::words::places;
 use crate::{Plan, PlannedCall};
 

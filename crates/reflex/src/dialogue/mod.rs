@@ -5,7 +5,6 @@
 mod antecedent;
 mod back;
 mod more;
-mod phrase;
 mod recollection;
 mod which;
 
@@ -13,8 +12,9 @@ use metnos_proto::envelope::{Candidate, Envelope, Named};
 use metnos_proto::msg::common::Lang;
 
 use crate::answer::speech::{self, Doubt};
+use crate::reminder::{self, Asked};
+use crate::words::phrase::Phrase;
 use crate::{Plan, PlannedCall, READ, Reply, Unable, impossible};
-use phrase::Phrase;
 pub use recollection::introduction;
 
 /// How many of the last requests are looked at.
@@ -38,6 +38,13 @@ pub fn reply(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Reply {
     }
     let several = matches!(&alone, Reply::Plan(plan) if plan.answers.len() > 1);
     let Some(phrase) = phrase.filter(|_| several || matches!(alone, Reply::NotUnderstood(_))) else { return alone };
+    if !several {
+        match reminder::asked(text, envelope) {
+            Some(Asked::Order(order, lang)) => return Reply::Schedule(order, lang),
+            Some(Asked::Unclear(said)) => return Reply::Say(said),
+            None => {}
+        }
+    }
     let mut talk = Talk { envelope, plain, scratch: None, left: MAX_PLANNED };
     let upto = envelope.recent.len();
     if several {
@@ -121,7 +128,9 @@ impl Addressed<'_> {
         }
         match plain(self.bare, envelope) {
             Reply::NotUnderstood(_) => whole,
-            meant @ (Reply::Plan(_) | Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_)) => meant,
+            meant @ (Reply::Plan(_) | Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_)) => {
+                meant
+            }
         }
     }
 }
@@ -139,7 +148,7 @@ impl Turn {
     const fn plan(&self) -> Option<&Plan> {
         match &self.reply {
             Reply::Plan(plan) => Some(plan),
-            Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+            Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
         }
     }
 }
@@ -168,7 +177,7 @@ impl Talk<'_, '_> {
     fn planned(&mut self, text: &str, upto: usize) -> Option<Plan> {
         match self.plain(text, upto, None)? {
             Reply::Plan(plan) => Some(plan),
-            Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+            Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
         }
     }
 

@@ -3,8 +3,8 @@
 use metnos_proto::msg::common::Lang;
 use serde_json::Value;
 
-use super::phrase::{Phrase, is_pronoun};
 use super::{Talk, Turn, lang_of};
+use crate::words::phrase::{Phrase, is_pronoun};
 use crate::words::{lists, token};
 use crate::{Plan, instance_questions};
 

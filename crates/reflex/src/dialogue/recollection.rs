@@ -6,9 +6,9 @@ use metnos_proto::msg::common::Lang;
 use metnos_rank::forms::Said;
 use metnos_rank::lexicon::is_stop;
 
-use super::phrase::Phrase;
 use super::{Reply, Talk};
 use crate::answer::{shorten, speech, visible};
+use crate::words::phrase::Phrase;
 use crate::words::when;
 
 /// What begins a question for what was said.
@@ -93,7 +93,7 @@ impl Talk<'_, '_> {
         match self.plain(text, 0, None) {
             Some(Reply::Plan(plan)) => self.reads(&plan),
             Some(Reply::Say(_)) => true,
-            Some(Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_)) | None => false,
+            Some(Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_)) | None => false,
         }
     }
 }

@@ -42,7 +42,9 @@ fn after(turns: &[&str], files: &[&str], lang: Lang) -> (String, Envelope) {
 fn made(reply: &Reply) -> Vec<(String, Value)> {
     match reply {
         Reply::Plan(plan) => plan.calls.iter().map(|call| (call.executor.clone(), call.arguments.clone())).collect(),
-        Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_) => Vec::new(),
+        Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
+            Vec::new()
+        }
     }
 }
 
@@ -64,7 +66,7 @@ fn judge(reply: &Reply, want: &Value) -> Result<bool, ()> {
             let text = match reply {
                 Reply::Say(text) => text,
                 Reply::Cannot(unable) => &unable.text,
-                Reply::Plan(_) => return Err(()),
+                Reply::Plan(_) | Reply::Schedule(..) => return Err(()),
                 Reply::Later(text) | Reply::NotUnderstood(text) => text,
             };
             Ok(marks.iter().any(|mark| text.contains(mark)))
@@ -142,7 +144,11 @@ fn said_words_are_quoted_with_their_day_or_nothing_is_found() {
     ];
     let told = |text: &str, envelope: &Envelope| match plan(text, envelope) {
         Reply::Say(text) => text,
-        other @ (Reply::Plan(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_)) => {
+        other @ (Reply::Plan(_)
+        | Reply::Later(_)
+        | Reply::Schedule(..)
+        | Reply::Cannot(_)
+        | Reply::NotUnderstood(_)) => {
             panic!("{text}: {other:?}")
         }
     };
@@ -177,7 +183,11 @@ fn butler_and_person_are_called_by_the_names_of_the_interview() {
         envelope.home.person = "Anna".into();
         match plan(&text, &envelope) {
             Reply::Say(text) => text,
-            other @ (Reply::Plan(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_)) => {
+            other @ (Reply::Plan(_)
+            | Reply::Later(_)
+            | Reply::Schedule(..)
+            | Reply::Cannot(_)
+            | Reply::NotUnderstood(_)) => {
                 panic!("{text}: {other:?}")
             }
         }

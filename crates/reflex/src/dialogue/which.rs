@@ -2,10 +2,10 @@
 
 use metnos_proto::envelope::Named;
 
-use super::phrase::Phrase;
 use super::{Plan, Reply, Talk, Turn};
 use crate::answer::speech;
 use crate::matching::names::{PlaceWant, Resolution, resolve};
+use crate::words::phrase::Phrase;
 
 /// The most files between which a choice is offered.
 pub(super) const MAX_CHOICES: usize = 6;
@@ -47,7 +47,7 @@ impl Talk<'_, '_> {
         let named = self.envelope.named.iter().filter(is_left).cloned().collect();
         match self.plain(text, upto, Some(named))? {
             Reply::Plan(plan) => Some(plan),
-            Reply::Say(_) | Reply::Later(_) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+            Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod grammar;
 pub mod lexicon;
 pub mod lists;
+pub(crate) mod phrase;
 pub mod places;
 pub mod said;
 pub mod token;

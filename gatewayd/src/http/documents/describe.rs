@@ -225,7 +225,7 @@ const OPERATIONS: &[Operation] = &[
     },
     Operation {
         path: "/v1/schedules",
-        summary: "What is to happen.",
+        summary: "What is planned for the caller: reminders, with their next times.",
         with: PAGE,
         answers: &[(200, JSON, Some(told::<documents::SchedulesPage>))],
         ..CLOSED

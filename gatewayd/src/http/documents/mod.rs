@@ -11,12 +11,13 @@ use metnos_proto::doc::card::CardView;
 use metnos_proto::doc::chronicle::EventOutline;
 use metnos_proto::doc::executor::ExecutorSeen;
 use metnos_proto::doc::mnestome::Mnest;
+use metnos_proto::doc::schedule::ScheduleView;
 use metnos_proto::msg::common;
 use metnos_proto::msg::planner::CallState;
 use metnos_texts::card;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// A document of a request, with what each of its fields is to be, for a client that sent another.
 pub trait RequestDocument: serde::de::DeserializeOwned {
@@ -578,15 +579,13 @@ pub struct AuditPage {
     pub next: Option<u64>,
 }
 
-/// What is to happen.
+/// What is planned for the caller, the one that is due first before the others.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SchedulesPage {
-    /// None yet.
-    pub schedules: Vec<Map<String, Value>>,
-    /// None.
+    /// Each with what it reminds of, and the next times.
+    pub schedules: Vec<ScheduleView>,
+    /// The cursor of the next page; none after the last.
     pub next: Option<u64>,
-    /// Why there are none.
-    pub note: &'static str,
 }
 
 /// A webhook was heard.

@@ -15,7 +15,7 @@ use crate::faults::Faults;
 
 /// The types whose payload may be taken out: those that carry words or values of people. What the witnesses
 /// compare of the others (who ran what, on which decision) stays.
-pub const REDACTABLE: [EventType; 10] = [
+pub const REDACTABLE: [EventType; 11] = [
     EventType::OwnerMessage,
     EventType::AssistantMessage,
     EventType::PolicyDecision,
@@ -26,6 +26,7 @@ pub const REDACTABLE: [EventType; 10] = [
     EventType::WorldAction,
     EventType::Approval,
     EventType::SystemEvent,
+    EventType::ScheduleEvent,
 ];
 
 /// Checks that an event's payload may be taken out and is still there.

@@ -9,5 +9,6 @@ mod history;
 mod marks;
 mod owner;
 mod recollect;
+mod schedules;
 mod suspended;
 mod turns;

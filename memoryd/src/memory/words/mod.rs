@@ -5,6 +5,7 @@ mod owner;
 mod planner;
 mod policyd;
 mod sandboxd;
+mod schedules;
 mod syntd;
 
 use metnos_proto::msg::memoryd::{ModelAsked, Recorded, SystemEvent};

@@ -162,6 +162,7 @@ impl Memory {
                 outlines::page(self.chronicle(), wanted)?
             }
             PageQuery::Mnests(wanted) => self.usage.page(wanted)?,
+            PageQuery::Schedules(wanted) => self.schedules_page(wanted)?,
         };
         Ok(page.answer())
     }

@@ -140,6 +140,16 @@ impl ctl_door::ServeBlocking for Daemon {
         Ok((Cancelled { was_open: true }, []))
     }
 
+    fn remind_me(
+        &mut self,
+        _: &BlockingServer<CtlDoor>,
+        _: TraceId,
+        _: RemindMe,
+        _: [Sealed; 0],
+    ) -> Served<Reminded, 0> {
+        Err(Refusal::new(RefusalCode::Unavailable, "test", "nobody is reminded of anything here").into())
+    }
+
     fn greet(&mut self, _: &BlockingServer<CtlDoor>, _: TraceId, _: Greet, _: [Sealed; 0]) -> Served<Greeted, 0> {
         Ok((Greeted { lang: Lang::En }, []))
     }

@@ -10,6 +10,7 @@ use metnos_proto::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAns
 use metnos_proto::doc::grant::GrantList;
 use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer};
 use metnos_proto::doc::policy::PolicyCheck;
+use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
 use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, VaglioAnswer};
 use metnos_proto::doc::vault::{SecretVersion, VaultAnswer};
@@ -21,6 +22,7 @@ use metnos_proto::msg::common::*;
 use metnos_proto::msg::lifecycle::*;
 use metnos_proto::msg::people::*;
 use metnos_proto::msg::policyd::*;
+use metnos_proto::msg::schedule::*;
 use metnos_proto::msg::vaglio::*;
 use metnos_proto::msg::vault_budget::*;
 use metnos_proto::payload::Sealed;
@@ -441,6 +443,26 @@ impl ctl_policyd::ServeBlocking for Daemon {
         _: [Sealed; 0],
     ) -> Served<Doc<ActList>, 1> {
         Ok(Doc::seal(&ActList(Vec::new()))?)
+    }
+
+    fn schedules(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: ScheduleAsk,
+        _: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        Ok(Doc::seal(&ScheduleList(Vec::new()))?)
+    }
+
+    fn show_schedule(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        _: ShowSchedule,
+        _: [Sealed; 0],
+    ) -> Served<Doc<ScheduleHistory>, 1> {
+        Err(Refusal::new(RefusalCode::Unknown, "schedule.unknown", "there is no schedule of this number").into())
     }
 
     fn anchors(

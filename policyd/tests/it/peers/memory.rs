@@ -4,6 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use metnos_proto::doc::Doc;
+use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
 use metnos_proto::edge::{ServeError, Served};
 use metnos_proto::edges::PolicydMemoryd;
 use metnos_proto::edges::policyd_memoryd::Serve;
@@ -14,10 +16,12 @@ use metnos_proto::msg::memoryd::{
     Anchored, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn,
     ExecutorLost, ModelAsked, Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed, VERIFYING,
 };
+use metnos_proto::msg::schedule::{ChangeSchedules, KeepSchedule, ListSchedules, ShowSchedule};
 use metnos_proto::payload::Sealed;
 use tokio::sync::Semaphore;
 
 use super::Log;
+use super::schedules::FakeSchedules;
 
 /// How the next answers go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +65,8 @@ pub struct FakeMemory {
     pub altered: RefCell<Option<String>>,
     /// The turns whose answers may be shown later.
     pub clean: RefCell<Vec<TurnId>>,
+    /// What is planned.
+    pub schedules: FakeSchedules,
 }
 
 impl FakeMemory {
@@ -85,6 +91,7 @@ impl FakeMemory {
             ledger: RefCell::default(),
             altered: RefCell::default(),
             clean: RefCell::default(),
+            schedules: FakeSchedules::default(),
         }
     }
 
@@ -101,6 +108,44 @@ impl FakeMemory {
 }
 
 impl Serve for FakeMemory {
+    async fn keep_schedule(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: KeepSchedule,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        let _ = self.note(format!("keep_schedule {} -> {}: {} | {}", ask.principal, ask.to, ask.what, ask.when))?;
+        Ok(Doc::seal(&self.schedules.keep(&ask))?)
+    }
+
+    async fn list_schedules(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: ListSchedules,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        Ok(Doc::seal(&self.schedules.list(&ask))?)
+    }
+
+    async fn change_schedules(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: ChangeSchedules,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        let _ = self.note(format!("change_schedules {} {}", ask.principal, ask.change.act.name()))?;
+        Ok(Doc::seal(&self.schedules.change(&ask)?)?)
+    }
+
+    async fn show_schedule(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: ShowSchedule,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleHistory>, 1> {
+        Ok(Doc::seal(&self.schedules.show(&ask)?)?)
+    }
+
     async fn query_page(
         self: std::rc::Rc<Self>,
         _: metnos_proto::link_async::Cx<metnos_proto::edges::PolicydMemoryd>,

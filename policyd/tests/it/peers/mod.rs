@@ -8,6 +8,7 @@ pub mod testing;
 pub mod memory;
 pub mod mind;
 pub mod sandbox;
+pub mod schedules;
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;

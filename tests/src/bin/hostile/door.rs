@@ -74,6 +74,16 @@ impl ctl_door::Serve for Hostile {
             .into())
     }
 
+    async fn remind_me(
+        self: Rc<Self>,
+        _: Cx<CtlDoor>,
+        _: metnos_proto::msg::door::RemindMe,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::door::Reminded, 0> {
+        Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
+            .into())
+    }
+
     async fn say(self: Rc<Self>, cx: Cx<CtlDoor>, _ask: Say, [words]: [Sealed; 1]) -> Served<Said, 0> {
         let words = String::from_utf8_lossy(&words.read().unwrap_or_default()).into_owned();
         // A turn that nobody has registered: the terminal cannot know.

@@ -3,8 +3,8 @@
 use metnos_proto::msg::common::Lang;
 use metnos_rank::words::words as folded;
 
-use crate::words::grammar;
-use crate::words::token::{self, Kind, Token};
+use super::grammar;
+use super::token::{self, Kind, Token};
 
 /// Words that agree or refuse, and say nothing of what.
 const AGREES: &str = "yes,no,ok,okay,sure,yes please,no thanks,no thank you,cancel,cancel it,cancel that,stop,stop it,never mind,\
@@ -27,7 +27,7 @@ const PRONOUNS: &str = "it this that these those them he she him her they who wh
 
 /// A word and where it stands.
 #[derive(Debug, Clone)]
-pub(super) struct Word {
+pub(crate) struct Word {
     /// In small letters without accents; of a value as it was typed.
     pub plain: String,
     pub start: usize,
@@ -38,7 +38,7 @@ pub(super) struct Word {
 
 /// The words of a request without the politeness around them.
 #[derive(Debug, Clone)]
-pub(super) struct Phrase<'a> {
+pub(crate) struct Phrase<'a> {
     pub text: &'a str,
     pub words: Vec<Word>,
     pub lang: Lang,
@@ -138,7 +138,7 @@ fn write_out(words: &mut [Word]) {
 }
 
 /// Whether a word only points at something, or asks.
-pub(super) fn is_pronoun(word: &str) -> bool {
+pub(crate) fn is_pronoun(word: &str) -> bool {
     PRONOUNS.split_ascii_whitespace().any(|known| known == word)
 }
 

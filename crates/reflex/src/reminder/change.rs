@@ -1,0 +1,126 @@
+//! Requests to change what is planned: which reminder is meant, and what is to become of it. Pure.
+
+use metnos_proto::msg::schedule::{ScheduleAct, ScheduleChange, Which};
+
+use super::forms;
+use crate::words::phrase::Phrase;
+
+const CANCELS: &str = "
+    cancel|delete|remove|drop|stop|clear|erase|scrap|forget
+    turn|switch off
+    get rid of
+    annulla|cancella|elimina|togli|rimuovi|ferma|disattiva|spegni|disdici|annullare|cancellare|eliminare";
+const PAUSES: &str = "
+    pause|suspend|mute
+    sospendi|pausa
+    metti in pausa";
+const RESUMES: &str = "
+    resume|unpause|restart|continue|reactivate
+    riprendi|riattiva";
+/// Orders to stop that name what it is about, and not the reminder.
+const STOPS: &str = "
+    stop reminding me|us [to|about|of]
+    stop telling me|us to
+    dont remind me|us [to|about|of] anymore
+    non ricordarmi|ricordarci piu [di|del|della|dei|delle|che]
+    smetti di ricordarmi|ricordarci [di|del|della|dei|delle|che]";
+const THINGS: &str = "reminder|reminders|alarm|alarms|timer|timers|promemoria|sveglia|sveglie|allarme|avviso";
+const ARTICLES: &str = "the|my|our|that|this|il|lo|la|l|i|gli|le|quel|quella|quello|questo|questa|mio|mia|miei|mie";
+const ALL: &str = "
+    all [of] [the|my|our] reminders|alarms|timers
+    every reminder|alarm|timer
+    tutti|tutte [i|le|gli] [miei|mie] promemoria|sveglie|timer
+    ogni promemoria|sveglia|timer";
+const LAST: &str = "last|latest|newest|ultimo|ultima";
+/// What stands between a reminder and what it is about.
+const ABOUT: &str = "
+    about|for|to|of|called|named|on
+    that says
+    about|for [the|my|our]
+    di|del|della|dello|dell|dei|degli|delle|per|su|sul|sulla|chiamato|a|d
+    che dice
+    per il|la|lo|l|i|le|gli";
+/// The places of a list, in both languages.
+const PLACES: [&str; 10] = [
+    "first|1st|1|one|primo|prima|uno",
+    "second|2nd|2|two|secondo|seconda|due",
+    "third|3rd|3|three|terzo|terza|tre",
+    "fourth|4th|4|four|quarto|quarta|quattro",
+    "fifth|5th|5|five|quinto|quinta|cinque",
+    "sixth|6th|6|six|sesto|sesta|sei",
+    "seventh|7th|7|seven|settimo|settima|sette",
+    "eighth|8th|8|eight|ottavo|ottava|otto",
+    "ninth|9th|9|nine|nono|nona|nove",
+    "tenth|10th|10|ten|decimo|decima|dieci",
+];
+
+fn is_one_of(words: &str, said: &str) -> bool {
+    words.split('|').any(|word| word == said)
+}
+
+fn place(said: &str) -> Option<u32> {
+    let at = PLACES.iter().position(|words| is_one_of(words, said))?;
+    u32::try_from(at + 1).ok()
+}
+
+/// The change that the words ask for; `was_listed` when what is planned was shown just before, so that "the second one" means
+/// one of those.
+pub(super) fn asked(phrase: &Phrase<'_>, was_listed: bool) -> Option<ScheduleChange> {
+    let said = phrase.plain();
+    if let Some(end) = forms::begins(STOPS, &said).filter(|end| *end < said.len()) {
+        let called = Which::Called(phrase.typed(end, said.len()).to_owned());
+        return Some(ScheduleChange { which: called, act: ScheduleAct::Cancel });
+    }
+    let verb = |forms: &str| forms::begins(forms, &said);
+    let (act, begin) = match (verb(CANCELS), verb(PAUSES), verb(RESUMES)) {
+        (Some(end), ..) => (ScheduleAct::Cancel, end),
+        (None, Some(end), _) => (ScheduleAct::Pause, end),
+        (None, None, Some(end)) => (ScheduleAct::Resume, end),
+        (None, None, None) => return None,
+    };
+    let which = which(phrase, &said, begin, was_listed)?;
+    Some(ScheduleChange { which, act })
+}
+
+fn which(phrase: &Phrase<'_>, said: &[&str], begin: usize, was_listed: bool) -> Option<Which> {
+    let rest = &said[begin..];
+    if forms::is_whole(ALL, rest) {
+        return Some(Which::All);
+    }
+    if was_listed
+        && matches!(rest, ["all" | "everything" | "them" | "tutto" | "tutti" | "tutte"] | ["all", "of", "them"])
+    {
+        return rest.first().filter(|word| **word != "them").map(|_| Which::All);
+    }
+    let skip = rest.iter().take_while(|word| is_one_of(ARTICLES, word)).count();
+    let (rest, begin) = (&rest[skip..], begin + skip);
+    let thing = rest.iter().position(|word| is_one_of(THINGS, word));
+    match (rest, thing) {
+        ([one] | [one, "one"], None) if was_listed => {
+            if is_one_of(LAST, one) {
+                None
+            } else {
+                place(one).map(Which::Place)
+            }
+        }
+        (["number" | "numero" | "no" | "n", number], None) if was_listed => place(number).map(Which::Place),
+        ([only], Some(0)) => (!only.is_empty()).then_some(Which::Only),
+        ([one, _], Some(1)) if is_one_of(LAST, one) => Some(Which::Last),
+        ([_, one], Some(0)) if is_one_of(LAST, one) => Some(Which::Last),
+        ([one, _], Some(1)) if place(one).is_some() => place(one).map(Which::Place),
+        ([_, number] | [_, "number" | "numero", number], Some(0)) if place(number).is_some() => {
+            place(number).map(Which::Place)
+        }
+        // "The dentist reminder".
+        (_, Some(at)) if at > 0 && at + 1 == rest.len() => {
+            Some(Which::Called(phrase.typed(begin, begin + at).to_owned()))
+        }
+        // "The reminder about the dentist".
+        (_, Some(0)) => {
+            let about = forms::begins(ABOUT, &rest[1..])?;
+            let from = begin + 1 + about;
+            (from < said.len()).then(|| Which::Called(phrase.typed(from, said.len()).to_owned()))
+        }
+        (_, Some(_) | None) => None,
+    }
+}

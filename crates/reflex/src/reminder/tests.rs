@@ -1,0 +1,170 @@
+//! Requests for reminders in both languages: what they become, and what becomes none of them.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use metnos_proto::envelope::{Envelope, Recent};
+use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::schedule::{Order, Remind, ScheduleAct, ScheduleChange, Which};
+
+use super::{Asked, asked};
+use crate::testing;
+
+/// Tuesday 24 November 2026, 10:00 in Rome.
+const NOW: i64 = 1_795_510_800;
+
+fn envelope(before: &[&str]) -> Envelope {
+    let mut envelope = testing::envelope(Vec::new(), Lang::En);
+    envelope.home.zone = "Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)".into();
+    envelope.home.now = NOW;
+    envelope.recent = before.iter().map(|text| Recent { seq: 1, text: (*text).into(), answer: None }).collect();
+    envelope
+}
+
+fn order_after(before: &[&str], text: &str) -> Option<Order> {
+    match asked(text, &envelope(before))? {
+        Asked::Order(order, _) => Some(order),
+        Asked::Unclear(_) => None,
+    }
+}
+
+fn order(text: &str) -> Option<Order> {
+    order_after(&[], text)
+}
+
+#[test]
+fn reminders_are_found_with_what_and_when_in_both_languages() {
+    for (text, what, when) in [
+        ("remind me tomorrow at 9 to call the dentist", "call the dentist", "tomorrow at 9"),
+        ("Remind me to call the dentist tomorrow at 9", "call the dentist", "tomorrow at 9"),
+        ("please remind me in 20 minutes to take the bread out", "take the bread out", "in 20 minutes"),
+        ("can you remind me to water the plants on friday?", "water the plants", "on friday"),
+        ("every Monday at 7:30 remind me to take the bins out", "take the bins out", "every Monday at 7:30"),
+        ("remind us about the school play next Friday at 17:00", "the school play", "next Friday at 17:00"),
+        ("set a timer for 10 minutes", "timer", "10 minutes"),
+        ("set an alarm for 7:15 tomorrow", "alarm", "7:15 tomorrow"),
+        ("wake me up tomorrow at 6:30", "wake me up", "tomorrow at 6:30"),
+        ("set a reminder for tomorrow at 18:00 to buy flowers", "buy flowers", "tomorrow at 18:00"),
+        ("don't let me forget the cake on Saturday at 10:30", "the cake", "on Saturday at 10:30"),
+        ("ricordami domani alle 9 di chiamare il dentista", "chiamare il dentista", "domani alle 9"),
+        (
+            "ricordami ogni lunedì alle 7:30 di portare fuori la spazzatura",
+            "portare fuori la spazzatura",
+            "ogni lunedì alle 7:30",
+        ),
+        ("fra 20 minuti ricordami di togliere il pane", "togliere il pane", "fra 20 minuti"),
+        ("puoi ricordarmi di annaffiare le piante venerdì?", "annaffiare le piante", "venerdì"),
+        ("mi ricordi di pagare la bolletta il 3 dicembre alle 10?", "pagare la bolletta", "il 3 dicembre alle 10"),
+        ("svegliami domani alle 6:30", "svegliami", "domani alle 6:30"),
+        ("imposta un timer di 10 minuti", "un timer", "10 minuti"),
+        ("non farmi dimenticare la torta sabato alle 10:30", "la torta", "sabato alle 10:30"),
+        ("metti un promemoria per domani alle 18: comprare i fiori", "comprare i fiori", "domani alle 18"),
+    ] {
+        let Some(Order::Remind(Remind { what: found, when: times, .. })) = order(text) else {
+            panic!("{text}: {:?}", asked(text, &envelope(&[])))
+        };
+        assert!(found.join(" ").contains(what) || what.contains(&found.join(" ")), "{text}: {found:?}");
+        assert!(times.join(" ").contains(when.trim_start_matches("un ")), "{text}: {times:?}");
+        assert!(found.iter().chain(&times).all(|part| text.contains(part.as_str())), "{text}: not in the words");
+    }
+}
+
+#[test]
+fn list_of_reminders_is_asked_for_in_many_ways() {
+    for text in [
+        "what is planned",
+        "What's planned?",
+        "what reminders do I have?",
+        "show me my reminders",
+        "do I have any reminders?",
+        "my reminders",
+        "cosa c'è in programma?",
+        "che cosa ho in programma",
+        "quali promemoria ho?",
+        "mostrami i miei promemoria",
+        "elenca i promemoria",
+        "che promemoria ho",
+    ] {
+        assert_eq!(order(text), Some(Order::List), "{text}");
+    }
+}
+
+#[test]
+fn changes_name_the_reminder_that_is_meant() {
+    let change = |act, which| Some(Order::Change(ScheduleChange { which, act }));
+    let called = |text: &str| Which::Called(text.to_owned());
+    let cancel = |which| change(ScheduleAct::Cancel, which);
+    for (text, expected) in [
+        ("cancel the dentist reminder", cancel(called("dentist"))),
+        ("delete my reminder about the bins", cancel(called("bins"))),
+        ("cancel the second reminder", cancel(Which::Place(2))),
+        ("cancel reminder 3", cancel(Which::Place(3))),
+        ("cancel the last reminder", cancel(Which::Last)),
+        ("cancel all my reminders", cancel(Which::All)),
+        ("cancel the alarm", cancel(Which::Only)),
+        ("turn off the alarm", cancel(Which::Only)),
+        ("stop reminding me about the bins", cancel(called("the bins"))),
+        ("pause the bins reminder", change(ScheduleAct::Pause, called("bins"))),
+        ("resume the bins reminder", change(ScheduleAct::Resume, called("bins"))),
+        ("annulla il promemoria del dentista", cancel(called("dentista"))),
+        ("cancella il secondo promemoria", cancel(Which::Place(2))),
+        ("cancella tutti i promemoria", cancel(Which::All)),
+        ("cancella l'ultimo promemoria", cancel(Which::Last)),
+        ("spegni la sveglia", cancel(Which::Only)),
+        ("sospendi il promemoria della spazzatura", change(ScheduleAct::Pause, called("spazzatura"))),
+        ("non ricordarmi più della spazzatura", cancel(called("spazzatura"))),
+    ] {
+        assert_eq!(order(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn place_alone_means_a_reminder_only_after_the_list_of_them() {
+    let second = Some(Order::Change(ScheduleChange { which: Which::Place(2), act: ScheduleAct::Cancel }));
+    assert_eq!(order_after(&["what is planned"], "cancel the second one"), second);
+    assert_eq!(order_after(&["cosa c'è in programma?"], "annulla il secondo"), second);
+    assert_eq!(order_after(&["what is on the shopping list"], "cancel the second one"), None);
+    assert_eq!(order("cancel the second one"), None);
+}
+
+#[test]
+fn missing_or_double_time_is_asked_for_and_the_answer_completes_it() {
+    for (first, second, what, when) in [
+        ("remind me to call the dentist", "tomorrow at 9", "call the dentist", "tomorrow at 9"),
+        ("remind me at 8 to call mum", "in the evening", "call mum", "at 8 in the evening"),
+        ("ricordami di chiamare il dentista", "domani alle 9", "chiamare il dentista", "domani alle 9"),
+        ("remind me to water the plants", "make it Friday at 18:00", "water the plants", "Friday at 18:00"),
+    ] {
+        assert!(matches!(asked(first, &envelope(&[])), Some(Asked::Unclear(_))), "{first}");
+        let Some(Order::Remind(found)) = order_after(&[first], second) else {
+            panic!("{first}, {second}: {:?}", asked(second, &envelope(&[first])))
+        };
+        assert_eq!((found.what.join(" ").as_str(), found.when.join(" ").as_str()), (what, when), "{first}, {second}");
+    }
+    assert_eq!(order_after(&["read notes/a.md"], "tomorrow at 9"), None);
+    assert_eq!(order_after(&["remind me tomorrow at 9 to call"], "tomorrow at 10"), None, "that one was complete");
+}
+
+#[test]
+fn other_words_become_no_order() {
+    for text in [
+        "remind me what I said about the boiler",
+        "ricordami cosa ho detto della caldaia",
+        "tell me a story",
+        "tell me the time in Tokyo",
+        "dimmi che ore sono",
+        "let me know how it goes",
+        "what is on the shopping list",
+        "remind Marco to buy milk tomorrow at 9",
+        "ricorda a Marco di comprare il latte domani alle 9",
+        "cancel the meeting",
+        "delete notes/a.md",
+        "don't remind me",
+        "I forgot the reminder",
+        "when is my appointment",
+        "the alarm went off at 7",
+        "cancella la nota del dentista",
+        "stop",
+        "",
+    ] {
+        assert_eq!(order(text), None, "{text}");
+    }
+}

@@ -1,0 +1,369 @@
+//! Schedules as memory keeps them: each due time is fired once, also over kills, or is said to be unsure.
+#![allow(clippy::unwrap_used)]
+
+use metnos_proto::doc::schedule::{FiringState, ScheduleState, ScheduleView};
+use metnos_proto::ids::{SessionId, TraceId, TurnId};
+use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::memoryd::Redact;
+use metnos_proto::msg::schedule::{
+    ChangeSchedules, Firing, FiringEnd, FiringEnded, KeepSchedule, ListSchedules, MAX_OF_ONE, NextFiring, ScheduleAct,
+    ScheduleChange, ShowSchedule, TakeFiring, Which,
+};
+use metnos_proto::role::RoleName;
+use proptest::prelude::*;
+
+use crate::chronicle::time::DAY_MS;
+use crate::memory::testing::{Instance, PEER, asker, no, turn};
+use crate::memory::{Answer, Asker, Memory};
+
+const CHAT: &str = "telegram:7";
+const MINUTE: u64 = 60_000;
+const ANYBODY: NextFiring = NextFiring { to: String::new() };
+
+/// The run of a door.
+fn door(run: u8) -> Asker {
+    Asker { role: RoleName::Gatewayd, session: SessionId::from_bytes([run; 16]) }
+}
+
+fn word(principal: &str, what: &str, when: &str) -> KeepSchedule {
+    let (principal, what, when) = (principal.to_owned(), what.to_owned(), when.to_owned());
+    let to = principal.clone();
+    KeepSchedule { turn: TurnId::NONE, trace: TraceId::NONE, principal, to, what, when, early: false, lang: Lang::En }
+}
+
+impl Memory {
+    fn plan(&mut self, principal: &str, what: &str, when: &str) -> ScheduleView {
+        let kept = self.keep_schedule(asker(RoleName::Policyd), &word(principal, what, when)).unwrap();
+        kept.0.into_iter().next().unwrap()
+    }
+
+    fn planned(&mut self, principal: &str) -> Vec<ScheduleView> {
+        let word = ListSchedules { principal: principal.to_owned(), lang: Lang::En, ended: false, shown: true };
+        self.list_schedules(&word).unwrap().0
+    }
+
+    fn due_for(&mut self, run: u8, to: &str) -> Option<Firing> {
+        self.take_firing(door(run), &TakeFiring { to: to.to_owned() }).unwrap().firing
+    }
+
+    fn end(&mut self, run: u8, firing: &Firing, end: FiringEnd) {
+        let word = FiringEnded { number: firing.number, key: firing.key.clone(), end };
+        self.firing_ended(door(run), &word).unwrap();
+        self.flush().unwrap();
+    }
+
+    fn change(&mut self, principal: &str, which: Which, act: ScheduleAct) -> Answer<Vec<ScheduleView>> {
+        let change = ScheduleChange { which, act };
+        let word = ChangeSchedules { principal: principal.to_owned(), change, lang: Lang::En };
+        self.change_schedules(asker(RoleName::Policyd), &word).map(|changed| changed.0)
+    }
+}
+
+impl Instance {
+    fn later(&self, ms: u64) {
+        self.clock.0.set(self.clock.0.get() + ms);
+    }
+}
+
+#[test]
+fn reminder_fires_once_at_its_time_and_is_completed() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let now = instance.clock.0.get();
+    let made = memory.plan(CHAT, "turn the oven off", "in 20 minutes");
+    assert_eq!((made.number, made.state, made.next.len()), (1, ScheduleState::Active, 1));
+    assert_eq!(memory.next_firing(door(1), &ANYBODY).unwrap().at_ms, Some(now + 20 * MINUTE));
+    instance.later(19 * MINUTE);
+    assert_eq!(memory.due_for(1, ""), None, "early");
+    instance.later(MINUTE);
+    let firing = memory.due_for(1, "").unwrap();
+    assert_eq!((firing.what.as_str(), firing.to.as_str()), ("turn the oven off", CHAT));
+    assert_eq!((firing.due.as_str(), firing.missed, firing.again), ("", 0, false));
+    memory.flush().unwrap();
+    assert_eq!(
+        (memory.due_for(1, ""), memory.next_firing(door(1), &ANYBODY).unwrap().at_ms),
+        (None, None),
+        "it is on its way"
+    );
+    memory.end(1, &firing, FiringEnd::Delivered);
+    instance.later(DAY_MS);
+    assert_eq!((memory.due_for(1, ""), memory.planned(CHAT)), (None, Vec::new()));
+    let history = memory.show_schedule(&ShowSchedule { number: 1, lang: Lang::En }).unwrap();
+    assert_eq!((history.schedule.state, history.firings.len()), (ScheduleState::Completed, 1));
+    assert_eq!(history.firings[0].state, FiringState::Delivered);
+}
+
+#[test]
+fn firing_of_a_lost_door_is_given_again_and_says_so() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.plan(CHAT, "call", "in 1 minute");
+    memory.next_firing(door(1), &ANYBODY).unwrap();
+    instance.later(MINUTE);
+    let first = memory.due_for(1, "").unwrap();
+    memory.flush().unwrap();
+    // Nobody knows whether the first door has sent it.
+    let now = instance.clock.0.get();
+    assert!(memory.next_firing(door(2), &ANYBODY).unwrap().at_ms.is_some_and(|at| at <= now));
+    let second = memory.due_for(2, "").unwrap();
+    assert_eq!((second.key == first.key, second.again), (true, true));
+    memory.end(2, &second, FiringEnd::Unsure);
+    assert_eq!(memory.due_for(2, ""), None, "it waits before it tries again");
+    instance.later(MINUTE);
+    let third = memory.due_for(2, "").unwrap();
+    assert!(third.again);
+    memory.end(2, &third, FiringEnd::Delivered);
+    instance.later(DAY_MS);
+    assert_eq!(memory.due_for(2, ""), None);
+    let late = FiringEnded { number: 1, key: first.key, end: FiringEnd::Delivered };
+    assert_eq!(no(memory.firing_ended(door(1), &late)), "schedule.firing");
+}
+
+#[test]
+fn recurring_reminder_after_a_month_off_fires_once_and_counts() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.plan(CHAT, "bins", "every day at 12");
+    drop(memory);
+    instance.later(30 * DAY_MS);
+    let mut memory = instance.open();
+    memory.next_firing(door(1), &ANYBODY).unwrap();
+    let firing = memory.due_for(1, "").unwrap();
+    assert!((28..=30).contains(&firing.missed) && !firing.again, "{firing:?}");
+    assert!(!firing.due.is_empty() || firing.missed == 30, "it says when it was due: {firing:?}");
+    memory.end(1, &firing, FiringEnd::Delivered);
+    assert_eq!(memory.due_for(1, ""), None, "never as a burst");
+    let next = memory.next_firing(door(1), &ANYBODY).unwrap().at_ms.unwrap();
+    assert!(next > instance.clock.0.get() && next <= instance.clock.0.get() + DAY_MS);
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_when_the_table_is_derived_anew() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.plan(CHAT, "one", "in 1 minute");
+    memory.plan(CHAT, "two", "every day at 12");
+    memory.plan(PEER, "three", "tomorrow at 9");
+    memory.change(CHAT, Which::Called("two".into()), ScheduleAct::Pause).unwrap();
+    instance.later(MINUTE);
+    memory.next_firing(door(1), &ANYBODY).unwrap();
+    let firing = memory.due_for(1, "").unwrap();
+    memory.end(1, &firing, FiringEnd::Delivered);
+    let (before, own) = (memory.planned(CHAT), memory.planned(PEER));
+    assert_eq!((before.len(), own.len()), (1, 1));
+    drop(memory);
+    for name in ["schedules.sqlite", "schedules.sqlite-wal"] {
+        let _ = std::fs::remove_file(instance.dir.path().join(".runtime").join(name));
+    }
+    let mut memory = instance.open();
+    assert_eq!((memory.planned(CHAT), memory.planned(PEER)), (before, own));
+    instance.later(10 * DAY_MS);
+    memory.next_firing(door(2), &ANYBODY).unwrap();
+    assert_eq!(memory.due_for(2, ""), None, "what is paused does not fire");
+}
+
+#[test]
+fn person_without_a_chat_is_reminded_when_he_comes() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.plan(PEER, "call", "in 1 minute");
+    assert_eq!(memory.next_firing(door(1), &ANYBODY).unwrap().at_ms, None);
+    instance.later(60 * MINUTE);
+    assert_eq!((memory.due_for(1, ""), memory.due_for(1, "cli:uid:7")), (None, None), "it is nobody else's");
+    let due = |memory: &mut Memory, to: &str| memory.next_firing(door(1), &NextFiring { to: to.into() }).unwrap().at_ms;
+    assert!(due(&mut memory, PEER).is_some_and(|at| at < instance.clock.0.get()));
+    assert_eq!(due(&mut memory, "cli:uid:7"), None);
+    let firing = memory.due_for(1, PEER).unwrap();
+    assert!(firing.due.contains(':'), "it is late, and says when it was due: {firing:?}");
+}
+
+#[test]
+fn reminders_are_meant_by_words_places_and_numbers_of_their_own_person() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let change = |memory: &mut Memory, which| memory.change(CHAT, which, ScheduleAct::Cancel).map(|all| all[0].number);
+    memory.plan(CHAT, "call the dentist", "tomorrow at 9");
+    memory.plan(CHAT, "call the plumber", "tomorrow at 10");
+    let other = memory.plan("telegram:8", "call grandma", "tomorrow at 8");
+    assert_eq!(no(change(&mut memory, Which::Place(1))), "schedule.shown");
+    assert_eq!(no(change(&mut memory, Which::Called("call".into()))), "schedule.several");
+    assert_eq!(no(change(&mut memory, Which::Called("grandma".into()))), "schedule.unknown");
+    assert_eq!(no(change(&mut memory, Which::Number(other.number))), "schedule.unknown");
+    assert_eq!(no(change(&mut memory, Which::Called("the".into()))), "schedule.unknown");
+    assert_eq!(no(change(&mut memory, Which::Only)), "schedule.several");
+    assert_eq!(
+        memory.planned(CHAT).iter().map(|one| one.what.as_str()).collect::<Vec<_>>(),
+        ["call the dentist", "call the plumber"]
+    );
+    assert_eq!(no(change(&mut memory, Which::Place(3))), "schedule.unknown");
+    // The list that was shown counts, whatever has come before its reminders since.
+    memory.plan(CHAT, "wake up", "tomorrow at 6 am");
+    assert_eq!(change(&mut memory, Which::Place(2)).unwrap(), 2);
+    assert_eq!(no(change(&mut memory, Which::Place(2))), "schedule.unknown", "it is cancelled already");
+    assert_eq!(change(&mut memory, Which::Called("dentists".into())).unwrap(), 1);
+    instance.later(11 * MINUTE);
+    assert_eq!(no(change(&mut memory, Which::Place(1))), "schedule.shown", "that was long ago");
+    assert_eq!(change(&mut memory, Which::All).unwrap(), 4);
+    assert_eq!((memory.planned(CHAT).len(), memory.planned("telegram:8").len()), (0, 1));
+}
+
+#[test]
+fn times_that_are_none_or_two_or_past_are_refused_and_nothing_is_kept() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    for (what, when, rule) in [
+        ("call", "soon", "schedule.time"),
+        ("call", "yesterday at 9", "schedule.past"),
+        ("call", "next month", "schedule.vague"),
+        ("", "tomorrow", "schedule.words"),
+        ("a\nb", "tomorrow", "schedule.words"),
+        ("call", "", "schedule.words"),
+    ] {
+        let told = memory.keep_schedule(asker(RoleName::Policyd), &word(CHAT, what, when));
+        assert_eq!(no(told), rule, "{what} {when}");
+    }
+    assert_eq!(memory.planned(CHAT), Vec::new());
+}
+
+#[test]
+fn same_reminder_of_one_turn_is_kept_once_and_one_person_has_so_many() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.say(1, "remind me tomorrow to call");
+    let again = KeepSchedule { turn: turn(1), ..word(PEER, "call", "tomorrow") };
+    let kept = |memory: &mut Memory| memory.keep_schedule(asker(RoleName::Policyd), &again).unwrap().0[0].number;
+    assert_eq!((kept(&mut memory), kept(&mut memory)), (1, 1));
+    for _ in 1..MAX_OF_ONE {
+        memory.plan(PEER, "call", "tomorrow");
+    }
+    let told = memory.keep_schedule(asker(RoleName::Policyd), &word(PEER, "call", "tomorrow"));
+    assert_eq!(no(told), "schedule.full");
+    memory.plan(CHAT, "call", "tomorrow");
+}
+
+#[test]
+fn redacted_reminder_is_forgotten_and_does_not_fire() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.plan(CHAT, "the secret appointment at the clinic", "in 1 minute");
+    let seq = memory.chronicle().head().seq;
+    memory.redact(asker(RoleName::Policyd), &Redact { seq, why: "asked to".into() }).unwrap();
+    memory.flush().unwrap();
+    assert_eq!(memory.planned(CHAT), Vec::new());
+    instance.later(DAY_MS);
+    memory.next_firing(door(1), &ANYBODY).unwrap();
+    assert_eq!(memory.due_for(1, ""), None);
+    drop(memory);
+    let folder = instance.dir.path().join(".runtime");
+    for name in ["schedules.sqlite", "schedules.sqlite-wal"] {
+        let bytes = std::fs::read(folder.join(name)).unwrap_or_default();
+        assert!(!bytes.windows(6).any(|part| part == b"clinic"), "{name}");
+    }
+}
+
+#[test]
+fn due_times_follow_the_time_zone_of_the_household() {
+    let instance = Instance::new();
+    let user = instance.dir.path().join("workspace/USER.md");
+    std::fs::write(&user, "- Time zone: Europe/Rome\n").unwrap();
+    let mut memory = instance.open();
+    memory.look_at_files().unwrap();
+    let made = memory.plan(CHAT, "call", "tomorrow at 9");
+    assert!(made.next[0].ends_with("T09:00:00+02:00"), "{made:?}");
+    let at = memory.next_firing(door(1), &ANYBODY).unwrap().at_ms.unwrap();
+    std::fs::write(&user, "- Time zone: America/New_York\n").unwrap();
+    memory.look_at_files().unwrap();
+    assert_eq!(memory.firing_news().and_then(|news| news.at_ms), Some(at + 6 * 60 * MINUTE));
+}
+
+/// What happens to the household.
+#[derive(Debug, Clone)]
+enum Step {
+    Minutes(u64),
+    Take,
+    End(bool),
+    DoorDies,
+    MemoryDies,
+    TableLost,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (0..200_u64).prop_map(Step::Minutes),
+        4 => Just(Step::Take),
+        4 => any::<bool>().prop_map(Step::End),
+        1 => Just(Step::DoorDies),
+        1 => Just(Step::MemoryDies),
+        1 => Just(Step::TableLost),
+    ];
+    proptest::collection::vec(step, 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn no_due_time_is_lost_doubled_or_early_whatever_dies(steps in steps()) {
+        let instance = Instance::new();
+        let mut memory = instance.open();
+        let mut run = 1;
+        memory.plan(CHAT, "hourly", "every hour");
+        memory.plan(CHAT, "once", "in 90 minutes");
+        memory.next_firing(door(run), &ANYBODY).unwrap();
+        let mut open: Option<Firing> = None;
+        let mut given: Vec<(u64, String)> = Vec::new();
+        for step in steps {
+            match step {
+                Step::Minutes(minutes) => instance.later(minutes * MINUTE),
+                Step::Take if open.is_none() => {
+                    open = memory.due_for(run, "");
+                    memory.flush().unwrap();
+                    if let Some(firing) = &open {
+                        let key = (firing.number, firing.key.clone());
+                        let known = given.contains(&key);
+                        prop_assert_eq!(firing.again, known, "given twice only as such: {:?}", firing);
+                        given.push(key);
+                        let civil: jiff::civil::DateTime = firing.key.parse().unwrap();
+                        let due = civil.to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp().as_millisecond();
+                        prop_assert!(u64::try_from(due).unwrap() <= instance.clock.0.get(), "early: {:?}", firing);
+                    }
+                }
+                Step::End(sure) => {
+                    if let Some(firing) = open.take() {
+                        memory.end(run, &firing, if sure { FiringEnd::Delivered } else { FiringEnd::Unsure });
+                    }
+                }
+                Step::DoorDies => {
+                    run += 1;
+                    open = None;
+                    memory.next_firing(door(run), &ANYBODY).unwrap();
+                }
+                Step::MemoryDies | Step::TableLost => {
+                    drop(memory);
+                    if matches!(step, Step::TableLost) {
+                        for name in ["schedules.sqlite", "schedules.sqlite-wal"] {
+                            let _ = std::fs::remove_file(instance.dir.path().join(".runtime").join(name));
+                        }
+                    }
+                    memory = instance.open();
+                    run += 1;
+                    open = None;
+                    memory.next_firing(door(run), &ANYBODY).unwrap();
+                }
+                Step::Take => {}
+            }
+        }
+        // In the end everything that was due is given.
+        instance.later(2 * DAY_MS);
+        run += 1;
+        memory.next_firing(door(run), &ANYBODY).unwrap();
+        while let Some(firing) = memory.due_for(run, "") {
+            given.push((firing.number, firing.key.clone()));
+            memory.end(run, &firing, FiringEnd::Delivered);
+        }
+        prop_assert!(given.iter().any(|(number, _)| *number == 2), "the one that fires once was given");
+        let left = memory.planned(CHAT);
+        prop_assert_eq!(left.len(), 1);
+        prop_assert!(memory.next_firing(door(run), &ANYBODY).unwrap().at_ms.unwrap() > instance.clock.0.get());
+    }
+}

@@ -1,0 +1,320 @@
+//! Schedules: policyd has them kept, listed and changed; the door has them fired. What is due is known here alone.
+
+use jiff::Zoned;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList, ScheduleState};
+use metnos_proto::ids::TurnId;
+use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::{PageOf, Recorded};
+use metnos_proto::msg::schedule::{
+    ChangeSchedules, Firing, FiringDue, FiringEnd, FiringEnded, FiringTaken, KeepSchedule, ListSchedules, MAX_OF_ONE,
+    MAX_SCHEDULES, MAX_WHAT, MAX_WHEN, NextFiring, ScheduleAct, ShowSchedule, TakeFiring,
+};
+use metnos_schedule::{Assumed, Cadence, Unfit, key_at};
+use metnos_when::{Context, Reading};
+
+use super::super::Memory;
+use super::super::journal::{Answer, Asker, clean, refused};
+use super::super::views::Page;
+use crate::chronicle::event::{Draft, EventType};
+use crate::chronicle::payload::ScheduleEvent;
+use crate::error::{Error, Result};
+use crate::schedules::row::{LATE_MS, ScheduleRow, language_of, moment_of};
+use crate::schedules::store::act;
+
+/// The name of a language in a line.
+const fn name_of(lang: Lang) -> &'static str {
+    match lang {
+        Lang::En => "en",
+        Lang::It => "it",
+    }
+}
+
+impl Memory {
+    /// Keeps a reminder.
+    ///
+    /// # Errors
+    /// When its time is none, is past, or may be one of two; when there are too many; or nothing can be recorded.
+    pub fn keep_schedule(&mut self, asker: Asker, word: &KeepSchedule) -> Answer<ScheduleList> {
+        self.journal.room_for_more()?;
+        let now = self.schedules_now()?;
+        check(word)?;
+        if word.turn != TurnId::NONE
+            && let Some(row) = self.schedules.store().made_in(word.turn, &word.what, &word.when)?
+        {
+            return Ok(self.shown(&[row], &now, word.lang));
+        }
+        let (own, all) = self.schedules.store().counts(&word.principal)?;
+        if own >= MAX_OF_ONE || all >= MAX_SCHEDULES {
+            return Err(full(own).into());
+        }
+        let reading = metnos_when::read(&word.when, &Context::new(now.clone(), language_of(word.lang)));
+        let reading = if word.early { in_the_morning(reading) } else { reading };
+        let (cadence, assumed) = Cadence::of_reading(&reading, &now).map_err(|unfit| misfit(&unfit, &word.when))?;
+        let number = self.schedules.store().next_number()?;
+        let event = ScheduleEvent {
+            assumed: assumed.iter().map(|one| assumption(*one).to_owned()).collect(),
+            cadence: serde_json::to_value(&cadence).unwrap_or_default(),
+            key: key_of(&now),
+            lang: name_of(word.lang).to_owned(),
+            to: word.to.clone(),
+            what: clean(word.what.clone()),
+            when: clean(word.when.clone()),
+            ..ScheduleEvent::new(act::MADE, number)
+        };
+        let turn = Some(word.turn).filter(|turn| *turn != TurnId::NONE);
+        self.stage_schedule(asker, &word.principal, turn, &event)?;
+        self.flush()?;
+        let row = self.schedules.store().get(number)?.ok_or_else(behind)?;
+        Ok(self.shown(&[row], &now, word.lang))
+    }
+
+    /// Lists schedules.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn list_schedules(&mut self, word: &ListSchedules) -> Answer<ScheduleList> {
+        let now = self.schedules_now()?;
+        let rows = self.schedules.listed(&word.principal, word.ended)?;
+        if word.shown {
+            let now_ms = self.chronicle().now_ms();
+            self.schedules.was_shown(&word.principal, &rows, now_ms);
+        }
+        Ok(self.shown(&rows, &now, word.lang))
+    }
+
+    /// Changes schedules, all of those that are meant or none.
+    ///
+    /// # Errors
+    /// When none is meant or more than one may be, or nothing can be recorded.
+    pub fn change_schedules(&mut self, asker: Asker, word: &ChangeSchedules) -> Answer<ScheduleList> {
+        self.journal.room_for_more()?;
+        let now = self.schedules_now()?;
+        let now_ms = self.chronicle().now_ms();
+        let rows = self.schedules.meant(&word.principal, &word.change.which, now_ms)?;
+        let becomes = match word.change.act {
+            ScheduleAct::Pause => ScheduleState::Paused,
+            ScheduleAct::Resume => ScheduleState::Active,
+            ScheduleAct::Cancel => ScheduleState::Cancelled,
+        };
+        for row in rows.iter().filter(|row| row.state != becomes) {
+            let key = key_of(&now);
+            let event = ScheduleEvent { key, ..ScheduleEvent::new(word.change.act.name(), row.number) };
+            self.stage_schedule(asker, &row.principal, None, &event)?;
+        }
+        self.flush()?;
+        let read = |row: &ScheduleRow| self.schedules.store().get(row.number);
+        let rows: Vec<ScheduleRow> = rows.iter().filter_map(|row| read(row).transpose()).collect::<Result<_>>()?;
+        Ok(self.shown(&rows, &now, word.lang))
+    }
+
+    /// Shows a schedule with its last firings.
+    ///
+    /// # Errors
+    /// When there is none of this number, or it cannot be read.
+    pub fn show_schedule(&mut self, word: &ShowSchedule) -> Answer<ScheduleHistory> {
+        let now = self.schedules_now()?;
+        let none =
+            || refused(RefusalCode::Unknown, "schedule.unknown", format!("there is no schedule {}", word.number));
+        let row = self.schedules.store().get(word.number)?.ok_or_else(none)?;
+        let firings = self.schedules.store().firings(word.number)?;
+        Ok(ScheduleHistory { schedule: row.view(&now, self.schedules.zone().1, word.lang), firings })
+    }
+
+    /// When the door must look next.
+    ///
+    /// # Errors
+    /// When the schedules cannot be read.
+    pub fn next_firing(&mut self, asker: Asker, word: &NextFiring) -> Answer<FiringDue> {
+        self.schedules_now()?;
+        self.schedules.door_is(&asker.session.to_string())?;
+        if !word.to.is_empty() {
+            return Ok(FiringDue { at_ms: self.schedules.next_for(&word.to)? });
+        }
+        Ok(FiringDue { at_ms: self.schedules.news_for_door().unwrap_or_else(|| self.schedules.next_ms()) })
+    }
+
+    /// The same, for a door that does not know it yet.
+    pub fn firing_news(&mut self) -> Option<FiringDue> {
+        self.schedules.news_for_door().map(|at_ms| FiringDue { at_ms })
+    }
+
+    /// Has schedules fire by the household's time zone as it is now.
+    pub(in crate::memory) fn schedules_by_the_clock(&mut self) {
+        if let Err(error) = self.schedules_now() {
+            tracing::error!(%error, "the schedules are behind the chronicle");
+        }
+    }
+
+    /// Begins the firing that is due first. That it was begun is on the disk before the door learns of it.
+    ///
+    /// # Errors
+    /// When nothing can be recorded: then nothing was begun.
+    pub fn take_firing(&mut self, asker: Asker, word: &TakeFiring) -> Answer<FiringTaken> {
+        let now_ms = self.chronicle().now_ms();
+        self.schedules_now()?;
+        self.schedules.door_is(&asker.session.to_string())?;
+        if self.schedules.due(&word.to, now_ms)?.is_none() {
+            return Ok(FiringTaken { firing: None });
+        }
+        // What was begun a moment ago is known before anything else is begun.
+        self.flush()?;
+        self.journal.chronicle.ensure_writable()?;
+        let now = self.schedules_now()?;
+        let Some((row, due)) = self.schedules.due(&word.to, now_ms)? else { return Ok(FiringTaken { firing: None }) };
+        let event =
+            ScheduleEvent { key: due.key.clone(), missed: due.missed, ..ScheduleEvent::new(act::BEGUN, row.number) };
+        self.stage_schedule(asker, &row.principal, None, &event)?;
+        let is_late = now_ms.saturating_sub(due.at_ms) > LATE_MS;
+        let civil = due.key.parse::<DateTime>().ok().filter(|_| is_late);
+        let due_words = civil.map(|key| metnos_schedule::moment(key, now.datetime(), language_of(row.lang)));
+        let (key, missed, again) = (due.key, due.missed, due.again);
+        let ScheduleRow { number, to, what, lang, .. } = row;
+        let firing = Firing { number, key, to, what, due: due_words.unwrap_or_default(), missed, again, lang };
+        Ok(FiringTaken { firing: Some(firing) })
+    }
+
+    /// A firing has ended.
+    ///
+    /// # Errors
+    /// When it was not begun, or nothing can be recorded.
+    pub fn firing_ended(&mut self, asker: Asker, word: &FiringEnded) -> Answer<Recorded> {
+        self.flush()?;
+        self.schedules_now()?;
+        let row = self.schedules.store().get(word.number)?;
+        let begun = row.filter(|row| row.begun.as_ref().is_some_and(|begun| begun.key == word.key));
+        let Some(row) = begun else {
+            let why = format!("schedule {} has no firing of {} that has not ended", word.number, word.key);
+            return Err(refused(RefusalCode::Unknown, "schedule.firing", why));
+        };
+        let how = match word.end {
+            FiringEnd::Delivered => act::DELIVERED,
+            FiringEnd::Unsure => act::UNSURE,
+            FiringEnd::Refused => act::REFUSED,
+        };
+        let event = ScheduleEvent { key: word.key.clone(), ..ScheduleEvent::new(how, word.number) };
+        Ok(self.stage_schedule(asker, &row.principal, None, &event)?)
+    }
+
+    /// A page of what is planned for a principal.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(super) fn schedules_page(&mut self, wanted: &PageOf) -> Answer<Page> {
+        let now = self.schedules_now()?;
+        let rows = self.schedules.listed(&wanted.principal, false)?;
+        let begin = usize::try_from(wanted.from).unwrap_or(usize::MAX).min(rows.len());
+        let end = begin.saturating_add(wanted.lines as usize).min(rows.len());
+        let zone = self.schedules.zone().1;
+        let mut page = Page::default();
+        rows[begin..end].iter().try_for_each(|row| page.add(&row.view(&now, zone, row.lang)))?;
+        page.next = if end < rows.len() { end as u64 } else { 0 };
+        Ok(page)
+    }
+
+    /// The moment on the household's clock, by which everything about schedules is reckoned. What was recorded is applied.
+    fn schedules_now(&mut self) -> Result<Zoned> {
+        self.derive()?;
+        self.schedules.catch_up(&self.journal.chronicle)?;
+        let now_ms = self.chronicle().now_ms();
+        let (text, zone) = self.files.zone();
+        let seconds = moment_of(now_ms).as_second();
+        let now = zone.at(seconds).unwrap_or_else(|| moment_of(now_ms).to_zoned(TimeZone::UTC));
+        self.schedules.in_zone(&text, now.time_zone().clone())?;
+        Ok(now)
+    }
+
+    fn shown(&self, rows: &[ScheduleRow], now: &Zoned, lang: Lang) -> ScheduleList {
+        ScheduleList(rows.iter().map(|row| row.view(now, self.schedules.zone().1, lang)).collect())
+    }
+
+    fn stage_schedule(
+        &mut self,
+        asker: Asker,
+        principal: &str,
+        turn: Option<TurnId>,
+        event: &ScheduleEvent,
+    ) -> Result<Recorded> {
+        self.journal.chronicle.stage(Draft {
+            parent: None,
+            emitter: asker.role,
+            session: asker.session,
+            turn_id: turn,
+            trace_id: None,
+            kind: EventType::ScheduleEvent,
+            channel: None,
+            peer: principal.to_owned(),
+            trust: metnos_proto::msg::common::Trust::System,
+            payload: event.encode(),
+        })
+    }
+}
+
+/// The key that stands for a moment: what is due after it has a later one.
+fn key_of(now: &Zoned) -> String {
+    key_at(now.time_zone(), now.timestamp()).unwrap_or_else(|| now.datetime()).to_string()
+}
+
+/// Of two readings the one in the morning.
+fn in_the_morning(mut reading: Reading) -> Reading {
+    let is_early = |one: &Reading| one.start.as_ref().is_some_and(|start| start.hour() < 12);
+    match reading.readings.iter().position(is_early) {
+        Some(at) => reading.readings.swap_remove(at),
+        None => reading,
+    }
+}
+
+/// The name of what had to be assumed, for programs.
+const fn assumption(one: Assumed) -> &'static str {
+    match one {
+        Assumed::Nine => "nine",
+        Assumed::Beginning => "beginning",
+        Assumed::AfterOverlap => "after_overlap",
+    }
+}
+
+fn behind() -> Error {
+    Refusal::new(RefusalCode::Unavailable, "memory.index", "what was recorded cannot be looked up now").into()
+}
+
+fn full(own: usize) -> Refusal {
+    let whose = if own >= MAX_OF_ONE { "of yours" } else { "in this household" };
+    Refusal::new(RefusalCode::Busy, "schedule.full", format!("too many reminders {whose} are planned already"))
+        .remedy("cancel some of them")
+}
+
+fn check(word: &KeepSchedule) -> Answer<()> {
+    let sound =
+        |text: &str, most: usize| !text.trim().is_empty() && text.len() <= most && !text.contains(char::is_control);
+    if sound(&word.what, MAX_WHAT) && sound(&word.when, MAX_WHEN) {
+        return Ok(());
+    }
+    let why =
+        format!("a reminder says of what in 1 to {MAX_WHAT} bytes, and when in 1 to {MAX_WHEN}, on one line each");
+    Err(refused(RefusalCode::Invalid, "schedule.words", why))
+}
+
+/// Why words about time are no time at which somebody can be reminded.
+fn misfit(unfit: &Unfit, when: &str) -> Refusal {
+    let no = |rule: &str, why: String, remedy: &str| Refusal::new(RefusalCode::Invalid, rule, why).remedy(remedy);
+    match unfit {
+        Unfit::None => no(
+            "schedule.time",
+            format!("\"{when}\" names no time that is understood"),
+            "say it like \"tomorrow at 9\", \"in 20 minutes\" or \"every Monday at 7:30\"",
+        ),
+        Unfit::Ambiguous(_) => no(
+            "schedule.ambiguous",
+            format!("\"{when}\" may be in the morning or in the evening"),
+            "say which: \"at 8 in the morning\", \"at 20:00\"",
+        ),
+        Unfit::Past => no("schedule.past", format!("\"{when}\" is over"), "name a time that is still to come"),
+        Unfit::Invalid(invalid) => {
+            no("schedule.time", format!("\"{when}\" cannot be kept: {invalid}"), "say it in another way")
+        }
+        Unfit::Vague => {
+            no("schedule.vague", format!("\"{when}\" is not exact enough"), "name a day, and if you like an hour")
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Schedules: what is to be done at another time, whose it is, and which of it is due next. A projection of the chronicle; it
+//! reads no clock but the one it is given, and never waits.
+
+pub mod row;
+pub mod store;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use jiff::tz::TimeZone;
+use metnos_proto::msg::common::{Channel, Refusal, RefusalCode};
+use metnos_proto::msg::schedule::{MAX_LISTED, Which};
+use metnos_rank::forms::Said;
+use metnos_rank::lexicon::is_stop;
+use metnos_rank::words::words;
+
+use crate::chronicle::Chronicle;
+use crate::chronicle::event::Event;
+use crate::error::Result;
+use row::{DueFiring, ScheduleRow};
+use store::ScheduleStore;
+
+/// How many rows of the index are looked at in one step of catching up.
+const CHUNK: u32 = 4096;
+/// Of how many principals it is remembered which list they were shown.
+const MAX_SHOWN_TO: usize = 64;
+/// How long a list that was shown counts for "the second one", in milliseconds.
+pub const SHOWN_FOR_MS: u64 = 600_000;
+/// The most words of a schedule's text that are compared.
+const MAX_WORDS: usize = 64;
+
+/// A list that a principal was shown.
+#[derive(Debug)]
+struct Shown {
+    numbers: Vec<u64>,
+    at_ms: u64,
+}
+
+/// The schedules, and when each must be looked at.
+#[derive(Debug)]
+pub struct Schedules {
+    store: ScheduleStore,
+    /// The zone for which the queue was made, with its text.
+    zone: (String, TimeZone),
+    /// When the schedules whose persons can be sent a message must be looked at: milliseconds since the epoch, and the number.
+    queue: BTreeSet<(u64, u64)>,
+    at: HashMap<u64, u64>,
+    /// The run of the door that fires now.
+    door: String,
+    shown: BTreeMap<String, Shown>,
+    /// What the door was told last.
+    told: Option<Option<u64>>,
+}
+
+/// Whether a message can be sent to this person at any time; all others learn it when they come.
+#[must_use]
+pub fn can_be_sent_to(principal: &str) -> bool {
+    principal.split(':').next() == Some(Channel::Telegram.name())
+}
+
+impl Schedules {
+    /// Opens the table; nothing is due before [`Schedules::in_zone`].
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Self {
+            store: ScheduleStore::open(path)?,
+            zone: (String::new(), TimeZone::UTC),
+            queue: BTreeSet::new(),
+            at: HashMap::new(),
+            door: String::new(),
+            shown: BTreeMap::new(),
+            told: None,
+        })
+    }
+
+    /// The table.
+    #[must_use]
+    pub const fn store(&self) -> &ScheduleStore {
+        &self.store
+    }
+
+    /// The last event that was applied.
+    #[must_use]
+    pub const fn applied(&self) -> u64 {
+        self.store.applied()
+    }
+
+    /// The time zone by which schedules fire, and its text.
+    #[must_use]
+    pub const fn zone(&self) -> (&TimeZone, &String) {
+        (&self.zone.1, &self.zone.0)
+    }
+
+    /// Has schedules fire by the clock of this zone from now on. When it is another one, all due times are reckoned anew.
+    ///
+    /// # Errors
+    /// When the schedules cannot be read.
+    pub fn in_zone(&mut self, text: &str, zone: TimeZone) -> Result<()> {
+        if self.zone.0 == text {
+            return Ok(());
+        }
+        self.zone = (text.to_owned(), zone);
+        let (zone, door) = (&self.zone.1, self.door.as_str());
+        let (mut queue, mut at) = (BTreeSet::new(), HashMap::new());
+        self.store.each_active(|row| {
+            if let Some(due) = row.look_at_ms(zone, door).filter(|_| can_be_sent_to(&row.to)) {
+                queue.insert((due, row.number));
+                at.insert(row.number, due);
+            }
+        })?;
+        (self.queue, self.at) = (queue, at);
+        Ok(())
+    }
+
+    /// The door of this run fires from now on: what an earlier one has begun may have reached its person or not.
+    ///
+    /// # Errors
+    /// When the schedules cannot be read.
+    pub fn door_is(&mut self, session: &str) -> Result<()> {
+        if self.door == session {
+            return Ok(());
+        }
+        session.clone_into(&mut self.door);
+        // It knows of nothing yet.
+        self.told = None;
+        for row in self.store.begun()? {
+            self.requeue(&row);
+        }
+        Ok(())
+    }
+
+    fn requeue(&mut self, row: &ScheduleRow) {
+        if let Some(at) = self.at.remove(&row.number) {
+            self.queue.remove(&(at, row.number));
+        }
+        if let Some(at) = row.look_at_ms(&self.zone.1, &self.door).filter(|_| can_be_sent_to(&row.to)) {
+            self.queue.insert((at, row.number));
+            self.at.insert(row.number, at);
+        }
+    }
+
+    /// Applies what the table does not hold yet.
+    ///
+    /// # Errors
+    /// When the chronicle cannot be read or the table not be written; what was applied stays.
+    pub fn catch_up(&mut self, chronicle: &Chronicle) -> Result<()> {
+        while self.store.applied() < chronicle.head().seq {
+            let rows = chronicle.index().rows_from(self.store.applied() + 1, CHUNK)?;
+            let Some(last) = rows.last().map(|row| row.seq) else { return Ok(()) };
+            let own = rows.iter().filter(|row| row.kind.is_some_and(ScheduleStore::concerns));
+            let events: Vec<Event> = own.map(|row| chronicle.read(row)).collect::<Result<_>>()?;
+            for number in self.store.apply(&events, last)? {
+                if let Some(row) = self.store.get(number)? {
+                    self.requeue(&row);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// When the next one is due whose person can be sent a message, in milliseconds since the epoch.
+    #[must_use]
+    pub fn next_ms(&self) -> Option<u64> {
+        self.queue.first().map(|(at, _)| *at)
+    }
+
+    /// When the next one is due for this person, in milliseconds since the epoch.
+    ///
+    /// # Errors
+    /// When the schedules cannot be read.
+    pub fn next_for(&self, to: &str) -> Result<Option<u64>> {
+        let rows = self.store.reminding(to)?;
+        Ok(rows.iter().filter_map(|row| row.look_at_ms(&self.zone.1, &self.door)).min())
+    }
+
+    /// What [`Self::next_ms`] says, when the door does not know it yet. From now on it does.
+    pub fn news_for_door(&mut self) -> Option<Option<u64>> {
+        let next = self.next_ms();
+        if self.door.is_empty() || self.told == Some(next) {
+            return None;
+        }
+        self.told = Some(next);
+        Some(next)
+    }
+
+    /// The firing that is due first: for this person, or with an empty name for anybody who can be sent a message.
+    ///
+    /// # Errors
+    /// When the schedules cannot be read.
+    pub fn due(&self, to: &str, now_ms: u64) -> Result<Option<(ScheduleRow, DueFiring)>> {
+        let rows = if to.is_empty() {
+            let due = self.queue.first().filter(|(at, _)| *at <= now_ms);
+            due.map(|(_, number)| self.store.get(*number)).transpose()?.flatten().into_iter().collect()
+        } else {
+            self.store.reminding(to)?
+        };
+        let due = rows.into_iter().filter_map(|row| row.due(&self.zone.1, &self.door, now_ms).map(|due| (row, due)));
+        Ok(due.min_by_key(|(row, due)| (due.at_ms, row.number)))
+    }
+
+    /// Those of a principal, or of everybody, the one that is due first before the others.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn listed(&self, principal: &str, ended: bool) -> Result<Vec<ScheduleRow>> {
+        let mut rows = self.store.of(principal, ended, MAX_LISTED)?;
+        rows.sort_by_cached_key(|row| (row.look_at_ms(&self.zone.1, "").unwrap_or(u64::MAX), row.number));
+        Ok(rows)
+    }
+
+    /// Remembers the list that a principal was shown, for "the second one".
+    pub fn was_shown(&mut self, principal: &str, rows: &[ScheduleRow], now_ms: u64) {
+        self.shown.retain(|_, shown| now_ms.saturating_sub(shown.at_ms) <= SHOWN_FOR_MS);
+        if self.shown.len() < MAX_SHOWN_TO || self.shown.contains_key(principal) {
+            let numbers = rows.iter().map(|row| row.number).collect();
+            self.shown.insert(principal.to_owned(), Shown { numbers, at_ms: now_ms });
+        }
+    }
+
+    /// Which of the schedules of a principal, or of everybody, are meant among those that may still fire.
+    ///
+    /// # Errors
+    /// A refusal when none is, or more than one may be.
+    pub fn meant(&self, principal: &str, which: &Which, now_ms: u64) -> Result<Vec<ScheduleRow>> {
+        let mut live = self.store.of(principal, false, MAX_LISTED)?;
+        let one = |found: Vec<ScheduleRow>| match found.len() {
+            0 => Err(unknown().into()),
+            1 => Ok(found),
+            _ => Err(several().into()),
+        };
+        match which {
+            Which::All if live.is_empty() => Err(unknown().into()),
+            Which::All => Ok(live),
+            Which::Only => one(live),
+            Which::Last => one(live.pop().into_iter().collect()),
+            Which::Number(number) => one(live.into_iter().filter(|row| row.number == *number).collect()),
+            Which::Place(place) => {
+                let shown =
+                    self.shown.get(principal).filter(|shown| now_ms.saturating_sub(shown.at_ms) <= SHOWN_FOR_MS);
+                let at = place.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+                let number = shown.zip(at).map(|(shown, at)| shown.numbers.get(at).copied());
+                match number {
+                    None => Err(not_shown().into()),
+                    Some(None) => Err(unknown().into()),
+                    Some(Some(number)) => one(live.into_iter().filter(|row| row.number == number).collect()),
+                }
+            }
+            Which::Called(text) => {
+                let called: Vec<String> = words(text).into_iter().filter(|word| !is_stop(word)).collect();
+                let fits = |row: &ScheduleRow| {
+                    let said = Said::of(&format!("{} {}", row.what, row.when), MAX_WORDS);
+                    !called.is_empty() && called.iter().all(|word| said.has(word))
+                };
+                one(live.into_iter().filter(fits).collect())
+            }
+        }
+    }
+}
+
+fn unknown() -> Refusal {
+    Refusal::new(RefusalCode::Unknown, "schedule.unknown", "no reminder like this is planned")
+        .remedy("ask what is planned, and name it as it stands there")
+}
+
+fn several() -> Refusal {
+    Refusal::new(RefusalCode::Invalid, "schedule.several", "more than one reminder may be meant")
+        .remedy("ask what is planned, and name the one that is meant")
+}
+
+fn not_shown() -> Refusal {
+    Refusal::new(RefusalCode::Invalid, "schedule.shown", "no list of reminders was shown a moment ago")
+        .remedy("ask what is planned, then say which one")
+}

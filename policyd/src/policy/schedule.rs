@@ -1,0 +1,313 @@
+//! Schedules: who may plan what, and in whose words. A planner makes up neither of what nor when a person is reminded: both must
+//! stand in what he said in this turn. He is reminded himself and nobody else, so a reminder needs no card.
+
+use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
+use metnos_proto::edge::RpcError;
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::common::{Integrity, Label, Lang, Readers, Refusal, RefusalCode};
+use metnos_proto::msg::schedule::{
+    ChangeSchedules, KeepSchedule, ListSchedules, MAX_OF_TURN, MAX_PARTS, Order, Remind, ScheduleAct, ScheduleAsk,
+    ScheduleChange, ScheduleOrder, ShowSchedule, Which,
+};
+
+use crate::calls::turns::Turn;
+use crate::people::principal::Principal;
+use crate::policy::Policy;
+use crate::undo::unreadable;
+
+/// The words by which people ask for a change of what is planned, in both languages, by their beginnings.
+const CANCELS: [&str; 24] = [
+    "cancel",
+    "delete",
+    "remove",
+    "drop",
+    "forget",
+    "stop",
+    "clear",
+    "scrap",
+    "undo",
+    "erase",
+    "off",
+    "rid",
+    "annulla",
+    "cancella",
+    "elimina",
+    "togli",
+    "rimuovi",
+    "ferma",
+    "disattiva",
+    "spegni",
+    "smetti",
+    "disdici",
+    "non ricordarmi",
+    "non ricordarci",
+];
+const PAUSES: [&str; 10] =
+    ["pause", "suspend", "hold", "mute", "stop", "sospendi", "pausa", "ferma", "interrompi", "metti in pausa"];
+const RESUMES: [&str; 10] =
+    ["resume", "continue", "restart", "unpause", "again", "riprendi", "riattiva", "riparti", "ricomincia", "di nuovo"];
+/// The words by which one asks for all that is planned.
+const ALL: [&str; 9] = ["all", "every", "everything", "each", "tutti", "tutte", "tutto", "ogni", "whole"];
+/// The words for a place in a list, from the first one on.
+const PLACES: [&str; 10] = [
+    "first 1st 1 one primo prima uno",
+    "second 2nd 2 two secondo seconda due",
+    "third 3rd 3 three terzo terza tre",
+    "fourth 4th 4 four quarto quarta quattro",
+    "fifth 5th 5 five quinto quinta cinque",
+    "sixth 6th 6 six sesto sesta sei",
+    "seventh 7th 7 seven settimo settima sette",
+    "eighth 8th 8 eight ottavo ottava otto",
+    "ninth 9th 9 nine nono nona nove",
+    "tenth 10th 10 ten decimo decima dieci",
+];
+
+/// A list of what a principal has planned is his own words; nobody else sees it.
+const OWN: Label = Label { integrity: Integrity::Trusted, readers: Readers::Private };
+
+impl Policy {
+    /// Does what a planner asks about the schedules of its turn's principal, as far as his words ask for it.
+    ///
+    /// # Errors
+    /// When they do not, or memoryd refuses: nothing is planned or changed then.
+    pub(crate) async fn schedule(&self, ask: ScheduleOrder) -> Result<ScheduleList, Refusal> {
+        let (principal, trace) = {
+            let mut turns = self.calls.turns.borrow_mut();
+            let turn = turns.known(ask.turn)?;
+            turn.begin_schedule(&ask.order)?;
+            // What comes back is released by this answer.
+            if !matches!(ask.order, Order::Remind(_)) {
+                turn.flow.read(OWN, true);
+            }
+            (turn.principal.clone(), turn.trace)
+        };
+        let lang = ask.lang;
+        match ask.order {
+            Order::Remind(remind) => self.keep(&principal, (ask.turn, trace), &remind, lang).await,
+            Order::List => self.listed(principal.name, lang, false).await,
+            Order::Change(change) => self.changed(principal.name, change, lang).await,
+        }
+    }
+
+    /// Does what the owner asks about schedules at the machine.
+    ///
+    /// # Errors
+    /// When memoryd refuses.
+    pub(crate) async fn schedules(&self, principal: &Principal, ask: ScheduleAsk) -> Result<ScheduleList, Refusal> {
+        match ask {
+            ScheduleAsk::List(ended) => self.listed(String::new(), self.base.setting.lang, ended).await,
+            ScheduleAsk::Change(change) => self.changed(String::new(), change, self.base.setting.lang).await,
+            ScheduleAsk::Add(add) => {
+                let remind = Remind { what: vec![add.what], when: vec![add.when], early: false };
+                self.keep(principal, (TurnId::NONE, TraceId::NONE), &remind, add.lang).await
+            }
+        }
+    }
+
+    /// A schedule with its firings, for the owner at the machine.
+    ///
+    /// # Errors
+    /// When there is none of this number, or memoryd does not answer.
+    pub(crate) async fn show_schedule(&self, ask: ShowSchedule) -> Result<ScheduleHistory, Refusal> {
+        let (doc, shown) =
+            self.base.memory.show_schedule(TraceId::NONE, ask, []).await.map_err(RpcError::into_refusal)?;
+        doc.open(shown)
+    }
+
+    async fn keep(
+        &self,
+        principal: &Principal,
+        (turn, trace): (TurnId, TraceId),
+        remind: &Remind,
+        lang: Lang,
+    ) -> Result<ScheduleList, Refusal> {
+        let keep = KeepSchedule {
+            turn,
+            trace,
+            principal: principal.name.clone(),
+            // Nobody else: two owners of a household are two persons.
+            to: principal.name.clone(),
+            what: remind.what.join(" "),
+            when: remind.when.join(" "),
+            early: remind.early,
+            lang,
+        };
+        let (doc, kept) = self.base.memory.keep_schedule(trace, keep, []).await.map_err(RpcError::into_refusal)?;
+        doc.open(kept)
+    }
+
+    async fn listed(&self, principal: String, lang: Lang, ended: bool) -> Result<ScheduleList, Refusal> {
+        let ask = ListSchedules { principal, lang, ended, shown: true };
+        let asked = self.base.memory.list_schedules(TraceId::NONE, ask, []).await;
+        let (doc, listed) = asked.map_err(RpcError::into_refusal)?;
+        doc.open(listed)
+    }
+
+    /// Cancels the reminder that this principal has made last, where nothing else was done since then that can be taken back:
+    /// its text. `None` where there is none of the kind.
+    ///
+    /// # Errors
+    /// When memoryd does not answer, or the acts cannot be read.
+    pub(super) async fn cancel_last(&self, principal: &Principal) -> Result<Option<String>, Refusal> {
+        let lang = self.base.setting.lang;
+        let ask = ListSchedules { principal: principal.name.clone(), lang, ended: false, shown: false };
+        let asked = self.base.memory.list_schedules(TraceId::NONE, ask, []).await;
+        let (doc, listed) = asked.map_err(RpcError::into_refusal)?;
+        let last = doc.open(listed)?.0.into_iter().max_by_key(|one| one.number);
+        let acts = self.base.store.undoable_of(principal.name.clone(), 1).await;
+        let done_ms = acts.map_err(|error| unreadable(&error))?.first().map_or(0, |act| act.at_ms);
+        let Some(last) = last.filter(|last| last.made_ms > done_ms) else { return Ok(None) };
+        let change = ScheduleChange { which: Which::Number(last.number), act: ScheduleAct::Cancel };
+        self.changed(principal.name.clone(), change, lang).await?;
+        Ok(Some(last.what))
+    }
+
+    /// Changes schedules of a principal; with an empty name, of anybody.
+    async fn changed(&self, principal: String, change: ScheduleChange, lang: Lang) -> Result<ScheduleList, Refusal> {
+        let ask = ChangeSchedules { principal, change, lang };
+        let asked = self.base.memory.change_schedules(TraceId::NONE, ask, []).await;
+        let (doc, changed) = asked.map_err(RpcError::into_refusal)?;
+        doc.open(changed)
+    }
+}
+
+fn no(rule: &str, why: &str, remedy: &str) -> Refusal {
+    Refusal::new(RefusalCode::Denied, rule, why).remedy(remedy)
+}
+
+impl Turn {
+    /// Whether the words of this turn ask for that.
+    ///
+    /// # Errors
+    /// The refusal when they do not, nobody speaks in it, or it has planned enough.
+    pub(crate) fn begin_schedule(&mut self, order: &Order) -> Result<(), Refusal> {
+        if !self.flow.attended {
+            let why = "nobody speaks in this turn, so nothing is planned in it";
+            return Err(no("schedule.unattended", why, "ask for it yourself"));
+        }
+        match order {
+            Order::List => return Ok(()),
+            Order::Remind(remind) => {
+                // "Remind me to call." "When?" "Tomorrow at nine."
+                let said = |part: &String| self.flow.own_words().mention(part) || self.earlier.mention(part);
+                let says = |parts: &[String]| (1..=MAX_PARTS).contains(&parts.len()) && parts.iter().all(said);
+                if !says(&remind.what) || !says(&remind.when) {
+                    let why = "of what and when somebody is reminded must stand in his own words, and does not";
+                    return Err(no("schedule.literal", why, "use the person's words as they are"));
+                }
+            }
+            Order::Change(change) => self.asks_for(change)?,
+        }
+        if self.scheduled >= MAX_OF_TURN {
+            let why = "this turn has planned or changed as much as a turn may";
+            return Err(no("schedule.turn", why, "say anew what is still to be done"));
+        }
+        self.scheduled += 1;
+        Ok(())
+    }
+
+    fn asks_for(&self, change: &ScheduleChange) -> Result<(), Refusal> {
+        let said = self.flow.own_words();
+        let verbs: &[&str] = match change.act {
+            ScheduleAct::Cancel => &CANCELS,
+            ScheduleAct::Pause => &PAUSES,
+            ScheduleAct::Resume => &RESUMES,
+        };
+        let names = match &change.which {
+            Which::Number(number) => said.mention(&number.to_string()),
+            Which::Place(place) => {
+                let at = place.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+                at.and_then(|at| PLACES.get(at)).is_some_and(|all| all.split(' ').any(|word| said.mention(word)))
+            }
+            Which::Called(text) => {
+                let mut words = text.split_whitespace().peekable();
+                words.peek().is_some() && words.all(|word| said.mention(word))
+            }
+            Which::All => ALL.iter().any(|word| said.mention(word)),
+            Which::Only | Which::Last => true,
+        };
+        if names && verbs.iter().any(|verb| said.mention(verb)) {
+            return Ok(());
+        }
+        let why = "the person's words do not ask for this change of what is planned";
+        Err(no("schedule.words", why, "say what is to become of which reminder"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use metnos_proto::ids::TraceId;
+    use metnos_proto::msg::common::Channel;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::people::principal::identify;
+    use crate::testing::world;
+
+    fn said(words: &str) -> Turn {
+        Turn::new(TraceId::new(), identify(Channel::Cli, "uid:0", 0).unwrap(), world(), words, 0)
+    }
+
+    fn order() -> impl Strategy<Value = Order> {
+        let word = "(call|the dentist|tomorrow|at 9|in 1 minute|send money|dentist tomorrow|9 to|remind|all|two|)";
+        let parts = move || proptest::collection::vec(word, 0..6);
+        let which = prop_oneof![
+            (0..12_u64).prop_map(Which::Number),
+            (0..12_u32).prop_map(Which::Place),
+            word.prop_map(Which::Called),
+            Just(Which::Only),
+            Just(Which::Last),
+            Just(Which::All),
+        ];
+        let act = prop_oneof![Just(ScheduleAct::Cancel), Just(ScheduleAct::Pause), Just(ScheduleAct::Resume)];
+        prop_oneof![
+            (parts(), parts(), any::<bool>())
+                .prop_map(|(what, when, early)| { Order::Remind(Remind { what, when, early }) }),
+            (which, act).prop_map(|(which, act)| Order::Change(ScheduleChange { which, act })),
+        ]
+    }
+
+    const SAID: &str =
+        "(remind me tomorrow at 9 to call the dentist|good morning|what did the dentist say|cancel reminder 2|stop)";
+
+    proptest! {
+        #[test]
+        fn orders_about_reminders_are_admitted_only_in_the_persons_words(order in order(), words in SAID) {
+            let mut turn = said(&words);
+            if turn.begin_schedule(&order).is_ok() {
+                match &order {
+                    Order::Remind(remind) => {
+                        let mut all = remind.what.iter().chain(&remind.when);
+                        prop_assert!(!remind.what.is_empty() && !remind.when.is_empty());
+                        prop_assert!(all.all(|part| !part.is_empty() && words.contains(part.as_str())), "{:?}", order);
+                    }
+                    Order::Change(change) => {
+                        let asks = words.starts_with("cancel") || words.starts_with("stop");
+                        prop_assert!(asks && change.act != ScheduleAct::Resume, "{:?} in {}", order, words);
+                    }
+                    Order::List => {}
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_is_reminded_by_a_turn_without_a_person() {
+        let mut turn = said("remind me tomorrow to call");
+        turn.flow.attended = false;
+        let order = Order::Remind(Remind { what: vec!["call".into()], when: vec!["tomorrow".into()], early: false });
+        assert_eq!(turn.begin_schedule(&order).map_err(|no| no.rule), Err("schedule.unattended".to_owned()));
+        assert!(turn.begin_schedule(&Order::List).is_err());
+    }
+
+    #[test]
+    fn request_in_two_turns_takes_its_words_from_both() {
+        let mut turn = said("tomorrow at 9");
+        let order =
+            Order::Remind(Remind { what: vec!["call".into()], when: vec!["tomorrow at 9".into()], early: false });
+        assert!(turn.begin_schedule(&order).is_err());
+        turn.earlier.add("remind me to call", Lang::En);
+        assert!(turn.begin_schedule(&order).is_ok());
+    }
+}

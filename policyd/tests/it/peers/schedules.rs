@@ -1,0 +1,73 @@
+//! The schedules of the memoryd that notes what it is told: it keeps whatever it is given, and knows no time.
+
+use std::cell::RefCell;
+
+use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList, ScheduleState, ScheduleView};
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::schedule::{ChangeSchedules, KeepSchedule, ListSchedules, ScheduleAct, ShowSchedule, Which};
+
+/// What is planned.
+#[derive(Default)]
+pub struct FakeSchedules {
+    pub kept: RefCell<Vec<ScheduleView>>,
+    /// When the next one is made, in milliseconds since the epoch.
+    pub made_ms: std::cell::Cell<u64>,
+}
+
+impl FakeSchedules {
+    pub fn keep(&self, ask: &KeepSchedule) -> ScheduleList {
+        let one = ScheduleView {
+            number: self.kept.borrow().len() as u64 + 1,
+            principal: ask.principal.clone(),
+            to: ask.to.clone(),
+            what: ask.what.clone(),
+            when: ask.when.clone(),
+            told: ask.when.clone(),
+            assumed: Vec::new(),
+            next: Vec::new(),
+            zone: "UTC".into(),
+            state: ScheduleState::Active,
+            made_ms: self.made_ms.get(),
+        };
+        self.kept.borrow_mut().push(one.clone());
+        ScheduleList(vec![one])
+    }
+
+    pub fn list(&self, ask: &ListSchedules) -> ScheduleList {
+        let own = |one: &&ScheduleView| {
+            (ask.principal.is_empty() || one.principal == ask.principal) && one.state == ScheduleState::Active
+        };
+        ScheduleList(self.kept.borrow().iter().filter(own).cloned().collect())
+    }
+
+    pub fn change(&self, ask: &ChangeSchedules) -> Result<ScheduleList, Refusal> {
+        let mut kept = self.kept.borrow_mut();
+        let meant = |one: &&mut ScheduleView| {
+            let named = match &ask.change.which {
+                Which::Number(number) => one.number == *number,
+                Which::Called(text) => one.what.contains(text.as_str()),
+                Which::Only | Which::Last | Which::All | Which::Place(_) => true,
+            };
+            named && (ask.principal.is_empty() || one.principal == ask.principal)
+        };
+        let changed = kept.iter_mut().filter(meant).map(|one| {
+            one.state = match ask.change.act {
+                ScheduleAct::Cancel => ScheduleState::Cancelled,
+                ScheduleAct::Pause => ScheduleState::Paused,
+                ScheduleAct::Resume => ScheduleState::Active,
+            };
+            one.clone()
+        });
+        let changed: Vec<ScheduleView> = changed.collect();
+        if changed.is_empty() {
+            return Err(Refusal::new(RefusalCode::Unknown, "schedule.unknown", "no reminder like this is planned"));
+        }
+        Ok(ScheduleList(changed))
+    }
+
+    pub fn show(&self, ask: &ShowSchedule) -> Result<ScheduleHistory, Refusal> {
+        let found = self.kept.borrow().iter().find(|one| one.number == ask.number).cloned();
+        let unknown = || Refusal::new(RefusalCode::Unknown, "schedule.unknown", "there is none");
+        Ok(ScheduleHistory { schedule: found.ok_or_else(unknown)?, firings: Vec::new() })
+    }
+}

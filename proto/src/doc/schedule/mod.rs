@@ -1,0 +1,113 @@
+//! Documents about schedules: what is to be done at another time, and what became of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{document, names};
+
+names! {
+    /// Where a schedule stands.
+    pub enum ScheduleState {
+        /// It fires when it is due.
+        Active = "active",
+        /// It does not, until it is resumed.
+        Paused = "paused",
+        /// It fired for the last time.
+        Completed = "completed",
+        /// It was cancelled.
+        Cancelled = "cancelled",
+    }
+}
+
+names! {
+    /// Where one firing of a schedule stands.
+    pub enum FiringState {
+        /// It was begun, and nobody has said how it ended.
+        Begun = "begun",
+        /// The person was reached.
+        Delivered = "delivered",
+        /// The person may have been reached: it is tried again, and says so.
+        Unsure = "unsure",
+        /// The person is not known here any more, so nothing was sent.
+        Refused = "refused",
+    }
+}
+
+/// A reminder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleView {
+    /// Its number in the instance.
+    pub number: u64,
+    /// Whose it is: `channel:sender`.
+    pub principal: String,
+    /// Who is reminded: `channel:sender`.
+    pub to: String,
+    /// Of what, in the words in which it was asked for.
+    pub what: String,
+    /// When, in those words.
+    pub when: String,
+    /// When, as it was understood, for a person.
+    pub told: String,
+    /// What had to be assumed about the time, for programs.
+    pub assumed: Vec<String>,
+    /// The next times at which it is due, at most three, as RFC 3339 writes them; none for one that does not fire any more.
+    pub next: Vec<String>,
+    /// The time zone, with its rule.
+    pub zone: String,
+    /// Where it stands.
+    pub state: ScheduleState,
+    /// When it was made, in milliseconds since the epoch.
+    pub made_ms: u64,
+}
+
+/// Reminders, the one that is due first before the others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ScheduleList(pub Vec<ScheduleView>);
+
+/// One firing of a schedule.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FiringView {
+    /// The time by the clock on the wall at which it was due: no schedule fires twice for one.
+    pub due: String,
+    /// When it was begun, in milliseconds since the epoch.
+    pub begun_ms: u64,
+    /// When it ended, in milliseconds since the epoch; 0 as long as nobody knows.
+    pub ended_ms: u64,
+    /// Where it stands.
+    pub state: FiringState,
+    /// How many due times before this one went by unnoticed.
+    pub missed: u32,
+}
+
+/// A reminder with its last firings, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleHistory {
+    /// The reminder.
+    pub schedule: ScheduleView,
+    /// At most [`crate::msg::schedule::MAX_FIRINGS`].
+    pub firings: Vec<FiringView>,
+}
+
+document!(ScheduleList, ScheduleHistory);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doc::testing::round_trip;
+
+    #[test]
+    fn schedule_documents_keep_every_key_and_miss_none() {
+        let schedule = r#"{"number": 1, "principal": "cli:uid:1", "to": "telegram:2", "what": "call", "when": "at 9",
+            "told": "today at 9:00", "assumed": [], "next": ["2026-11-24T09:00:00+01:00"], "zone": "Europe/Rome",
+            "state": "active", "made_ms": 5}"#;
+        let firing = r#"{"due": "2026-11-24T09:00", "begun_ms": 1, "ended_ms": 0, "state": "unsure", "missed": 2}"#;
+        round_trip::<ScheduleView>(&[schedule]);
+        round_trip::<ScheduleList>(&["[]", &format!("[{schedule}]")]);
+        round_trip::<FiringView>(&[firing]);
+        round_trip::<ScheduleHistory>(&[&format!(r#"{{"schedule": {schedule}, "firings": [{firing}]}}"#)]);
+    }
+}

@@ -1,0 +1,245 @@
+//! Schedules: what is to be done at another time. policyd says what may be kept, memoryd keeps it and knows what is due, the
+//! door fires it.
+
+use crate::ids::{TraceId, TurnId};
+use crate::msg::common::Lang;
+use crate::words;
+
+/// The longest text of a reminder, in bytes.
+pub const MAX_WHAT: usize = 512;
+/// The longest words about its time, in bytes.
+pub const MAX_WHEN: usize = 256;
+/// The most parts of either in the words of a request: "every Monday, remind me at 7 …" says when in two.
+pub const MAX_PARTS: usize = 4;
+/// The most schedules of one principal that may still fire.
+pub const MAX_OF_ONE: usize = 200;
+/// The most schedules of an instance that may still fire.
+pub const MAX_SCHEDULES: usize = 100_000;
+/// The most schedules that one turn may make or change.
+pub const MAX_OF_TURN: u32 = 4;
+/// The most firings in a history.
+pub const MAX_FIRINGS: u32 = 100;
+/// The most schedules in a list.
+pub const MAX_LISTED: usize = 500;
+
+words! {
+    // ---- from the planner to policyd -----------------------------------
+
+    /// Do something about the schedules of this turn's principal. The list of those that it was about comes beside the answer.
+    pub struct ScheduleOrder {
+        /// Which turn.
+        pub turn: TurnId,
+        /// The language in which times are worded.
+        pub lang: Lang,
+        /// What.
+        pub order: Order,
+    }
+
+    /// See [`ScheduleOrder`].
+    pub enum Order {
+        /// Remind the principal.
+        Remind(Remind),
+        /// List what is planned.
+        List,
+        /// Change what is planned.
+        Change(ScheduleChange),
+    }
+
+    /// Texts that stand in the principal's own words; each of at most [`MAX_PARTS`] parts, in their order.
+    pub struct Remind {
+        /// Of what. At most [`MAX_WHAT`] bytes.
+        pub what: Vec<String>,
+        /// When. At most [`MAX_WHEN`] bytes.
+        pub when: Vec<String>,
+        /// Of a time that may be in the morning or in the evening, the morning is meant: somebody is to be woken.
+        pub early: bool,
+    }
+
+    /// See [`Order::Change`].
+    pub struct ScheduleChange {
+        /// Which schedules.
+        pub which: Which,
+        /// What becomes of them.
+        pub act: ScheduleAct,
+    }
+
+    /// Which of the schedules that may still fire.
+    pub enum Which {
+        /// The one of this number.
+        Number(u64),
+        /// The one at this place of the list that the principal was shown last, from 1 on.
+        Place(u32),
+        /// The one whose text has all these words.
+        Called(String),
+        /// The only one that there is.
+        Only,
+        /// The one that was made last.
+        Last,
+        /// All of them.
+        All,
+    }
+
+    /// What becomes of a schedule.
+    pub enum ScheduleAct {
+        /// It does not fire until it is resumed.
+        Pause,
+        /// It fires again, from now on.
+        Resume,
+        /// It never fires again.
+        Cancel,
+    }
+
+    // ---- from the owner to policyd -------------------------------------
+
+    /// The owner manages schedules at the machine. The list of those that it was about comes beside the answer.
+    pub enum ScheduleAsk {
+        /// List them; also those that have ended.
+        List(bool),
+        /// Remind the owner.
+        Add(AddReminder),
+        /// Change one.
+        Change(ScheduleChange),
+    }
+
+    /// See [`ScheduleAsk::Add`].
+    pub struct AddReminder {
+        /// Of what.
+        pub what: String,
+        /// When.
+        pub when: String,
+        /// The language of both.
+        pub lang: Lang,
+    }
+
+    /// Show a schedule with its firings.
+    pub struct ShowSchedule {
+        /// Which.
+        pub number: u64,
+        /// The language in which times are worded.
+        pub lang: Lang,
+    }
+
+    // ---- from policyd to memoryd ---------------------------------------
+
+    /// Keep a reminder that was allowed. The list of it alone comes beside the answer. The same again in one turn is answered
+    /// as before.
+    pub struct KeepSchedule {
+        /// The turn that it was asked for in; [`TurnId::NONE`] at the machine.
+        pub turn: TurnId,
+        /// Its trace.
+        pub trace: TraceId,
+        /// Whose it is.
+        pub principal: String,
+        /// Who is reminded.
+        pub to: String,
+        /// Of what.
+        pub what: String,
+        /// When, in words.
+        pub when: String,
+        /// As in [`Remind::early`].
+        pub early: bool,
+        /// The language of these words.
+        pub lang: Lang,
+    }
+
+    /// List schedules.
+    pub struct ListSchedules {
+        /// Whose; empty for everybody's.
+        pub principal: String,
+        /// The language in which times are worded.
+        pub lang: Lang,
+        /// Also those that have ended.
+        pub ended: bool,
+        /// Whether the principal is shown the list, so that "the second one" means one of it.
+        pub shown: bool,
+    }
+
+    /// Change schedules.
+    pub struct ChangeSchedules {
+        /// Whose; empty for everybody's.
+        pub principal: String,
+        /// Which, and what becomes of them.
+        pub change: ScheduleChange,
+        /// The language in which times are worded.
+        pub lang: Lang,
+    }
+
+    // ---- from the door to memoryd --------------------------------------
+
+    /// When must the door look next?
+    pub struct NextFiring {
+        /// For whom; empty for anybody who can be sent a message.
+        pub to: String,
+    }
+
+    /// When the next schedule is due for those who were asked about. Also a note about all who can be sent a message, when that
+    /// has changed.
+    pub struct FiringDue {
+        /// In milliseconds since the epoch; none when nothing is.
+        pub at_ms: Option<u64>,
+    }
+
+    /// Begin the firing that is due first. It is durable when it is answered, so that it is never begun twice unnoticed.
+    pub struct TakeFiring {
+        /// Whom it is for; empty for anybody who can be sent a message.
+        pub to: String,
+    }
+
+    /// See [`TakeFiring`].
+    pub struct FiringTaken {
+        /// None when nothing is due.
+        pub firing: Option<Firing>,
+    }
+
+    /// A reminder that is to be given now.
+    pub struct Firing {
+        /// The schedule.
+        pub number: u64,
+        /// The time by the clock on the wall at which it was due.
+        pub key: String,
+        /// Who is reminded.
+        pub to: String,
+        /// Of what.
+        pub what: String,
+        /// When it was due, for a person; empty when that was just now.
+        pub due: String,
+        /// How many due times before this one went by.
+        pub missed: u32,
+        /// Whether it may have been given before.
+        pub again: bool,
+        /// The language of the reminder.
+        pub lang: Lang,
+    }
+
+    /// How a firing ended.
+    pub struct FiringEnded {
+        /// The schedule.
+        pub number: u64,
+        /// As in [`Firing::key`].
+        pub key: String,
+        /// How.
+        pub end: FiringEnd,
+    }
+
+    /// See [`FiringEnded`].
+    pub enum FiringEnd {
+        /// The person was reached.
+        Delivered,
+        /// Nobody knows whether the person was reached: it is tried again later.
+        Unsure,
+        /// The person is not known here any more: the schedule is cancelled.
+        Refused,
+    }
+}
+
+impl ScheduleAct {
+    /// The name of the state that it leads to, as the chronicle has it.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Pause => "paused",
+            Self::Resume => "resumed",
+            Self::Cancel => "cancelled",
+        }
+    }
+}

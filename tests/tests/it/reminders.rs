@@ -1,0 +1,194 @@
+//! Reminders through the whole set, without a model: planned in words, listed, cancelled, taken back, and given once: at the
+//! terminal, in a chat, and over the loss of the daemons on the way.
+
+use std::time::{Duration, Instant};
+
+use metnos_tests::http::{Web, said};
+use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::telegram::{Emulator, Fault};
+use serde_json::json;
+
+const OWNER: i64 = 5_101;
+const GUEST: i64 = 5_102;
+/// How long something that is to come is waited for.
+const WITHIN: Duration = Duration::from_secs(60);
+
+fn with_chats() -> (Instance, Emulator) {
+    let server = Emulator::start();
+    let set = Plan::new().config(&server.config()).start();
+    server.serves(&set);
+    server.settled();
+    server.knows(&set, OWNER, "owner");
+    server.told(OWNER, "The code was good");
+    (set, server)
+}
+
+/// Asks until the answer has this in it.
+fn asked_until(set: &Instance, words: &str, part: &str) -> String {
+    let begun = Instant::now();
+    loop {
+        let told = set.ask(words);
+        if told.contains(part) {
+            return told;
+        }
+        assert!(begun.elapsed() < WITHIN, "never: {part}; {told}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// What is said of words that are not done.
+fn refused(set: &Instance, words: &str) -> String {
+    let told = set.ctl(&["ask", words]);
+    assert!(!told.status.success(), "{words}: {told:?}");
+    String::from_utf8_lossy(&told.stderr).into_owned()
+}
+
+fn kill(set: &Instance, name: &str) {
+    let pid = set.pids()[name];
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
+    set.wait_back(name, pid);
+}
+
+#[test]
+fn reminder_at_the_terminal_stands_before_the_next_answer_once() {
+    let set = Instance::start();
+    let told = set.ask("remind me in 1 second to stretch");
+    assert!(told.contains("I will remind you") && told.contains("stretch"), "{told}");
+    assert!(told.contains("when you next say something"), "it says how he is reached: {told}");
+    let told = asked_until(&set, "hello", "Reminder: Stretch.");
+    assert!(told.contains("Hello"), "the answer follows: {told}");
+    assert!(!set.ask("hello").contains("Reminder"), "it was given once");
+    assert_eq!(set.ask("what is planned?"), "Nothing is planned.\n");
+    let (_, all) = set.json(&["schedule", "list", "--all"]);
+    assert_eq!((&all[0]["state"], &all[0]["what"]), (&json!("completed"), &json!("stretch")));
+    let (_, history) = set.json(&["schedule", "show", "1"]);
+    assert_eq!(history["firings"][0]["state"], "delivered");
+    set.verify();
+}
+
+#[test]
+fn reminders_are_listed_cancelled_and_taken_back_in_words() {
+    let set = Instance::start();
+    let told = set.ask("remind me tomorrow at 9 to call the dentist");
+    assert!(told.contains("tomorrow at 9:00") && told.contains("call the dentist"), "{told}");
+    let told = set.ask("ricordami ogni lunedì alle 7:30 di portare fuori la spazzatura");
+    assert!(told.contains("ogni lunedì alle 7:30") && told.contains("Le prossime volte"), "{told}");
+    let told = set.ask("what is planned");
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines.len(), 2, "{told}");
+    assert!(lines.iter().any(|line| line.ends_with("tomorrow at 9:00: call the dentist")), "{told}");
+    let bins = lines.iter().position(|line| line.contains("spazzatura")).unwrap() + 1;
+    let ordinal = ["first", "second"][bins - 1];
+    let told = set.ask(&format!("cancel the {ordinal} one"));
+    assert!(told.contains("portare fuori la spazzatura"), "{told}");
+    assert_eq!(set.ask("cosa c'è in programma?"), "1. domani alle 9:00: call the dentist\n");
+    let told = set.ask("annulla");
+    assert!(told.contains("call the dentist"), "{told}");
+    assert_eq!(set.ask("what is planned?"), "Nothing is planned.\n");
+    assert!(refused(&set, "cancel the dentist reminder").contains("no reminder like that"));
+    // What is not wholly clear is asked for, and the answer completes it.
+    assert!(set.ask("remind me to water the plants").contains("When shall I remind you"));
+    assert!(set.ask("tomorrow at 18:00").contains("water the plants"));
+    assert!(refused(&set, "remind me yesterday at 9 to call").contains("is over"));
+    let (code, added) = set.json(&["schedule", "add", "buy", "flowers", "--when", "tomorrow at 10:00"]);
+    assert_eq!((code, &added[0]["what"]), (0, &json!("buy flowers")));
+    let number = added[0]["number"].to_string();
+    assert_eq!(set.json(&["schedule", "pause", &number]).1[0]["state"], "paused");
+    assert!(set.ask("what is planned?").contains("buy flowers (paused)"));
+    assert_eq!(set.json(&["schedule", "resume", &number]).1[0]["state"], "active");
+    assert_eq!(set.json(&["schedule", "cancel", &number]).1[0]["state"], "cancelled");
+    assert_eq!(set.json(&["schedule", "cancel", &number]).0, 1, "it is over");
+    set.verify();
+}
+
+#[test]
+fn reminder_in_a_chat_comes_by_itself_and_to_its_own_person() {
+    let (set, server) = with_chats();
+    server.knows(&set, GUEST, "guest");
+    server.told(GUEST, "The code was good");
+    server.say(GUEST, "ricordami fra 2 secondi di togliere il pane dal forno");
+    server.told(GUEST, "Te lo ricorderò");
+    let reminder = server.told(GUEST, "Promemoria: Togliere il pane dal forno.");
+    assert!(!server.chat(OWNER).iter().any(|one| one.text.contains("pane")), "it is nobody else's");
+    server.settled();
+    assert_eq!(server.chat(GUEST).iter().filter(|one| one.text == reminder.text).count(), 1);
+    // A guest sees and changes what is his own.
+    server.say(GUEST, "ricordami domani alle 9 di chiamare la scuola");
+    server.told(GUEST, "chiamare la scuola");
+    assert_eq!(set.ask("what is planned?"), "Nothing is planned.\n");
+    assert!(refused(&set, "cancel the scuola reminder").contains("no reminder like that"));
+    server.say(GUEST, "cosa c'è in programma?");
+    server.told(GUEST, "1. domani alle 9:00: chiamare la scuola");
+    set.verify();
+}
+
+#[test]
+fn reminder_is_given_once_over_the_loss_of_the_daemons() {
+    let (set, server) = with_chats();
+    server.say(OWNER, "remind me in 6 seconds to turn the oven off");
+    server.told(OWNER, "I will remind you");
+    kill(&set, "memoryd");
+    kill(&set, "gatewayd");
+    server.told(OWNER, "Reminder: Turn the oven off.");
+    kill(&set, "gatewayd");
+    server.say(OWNER, "what is planned?");
+    server.told(OWNER, "Nothing is planned.");
+    let given = server.chat(OWNER).iter().filter(|one| one.text.contains("Turn the oven off")).count();
+    assert_eq!(given, 1);
+    set.verify();
+}
+
+/// Waits until the first firing of the first reminder stands so.
+fn stands(set: &Instance, state: &str) {
+    let begun = Instant::now();
+    while set.json(&["schedule", "show", "1"]).1["firings"][0]["state"] != json!(state) {
+        assert!(begun.elapsed() < WITHIN, "it never was {state}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn reminder_whose_answer_is_lost_is_unsure_and_not_sent_twice_at_once() {
+    let (set, server) = with_chats();
+    server.say(OWNER, "remind me in 3 seconds to feed the cat");
+    server.told(OWNER, "I will remind you");
+    server.settled();
+    server.fail("sendMessage", Fault::LostAfter);
+    stands(&set, "unsure");
+    assert_eq!(server.chat(OWNER).iter().filter(|one| one.text.contains("Feed the cat.")).count(), 1);
+    assert_eq!(set.json(&["schedule", "list"]).1[0]["state"], "active", "it is tried again later");
+    set.verify();
+}
+
+#[test]
+fn reminder_of_a_door_that_died_is_given_again_and_says_so() {
+    let (set, server) = with_chats();
+    server.say(OWNER, "remind me in 3 seconds to feed the cat");
+    server.told(OWNER, "I will remind you");
+    server.settled();
+    server.fail("sendMessage", Fault::Hang);
+    stands(&set, "begun");
+    kill(&set, "gatewayd");
+    server.release();
+    let told = server.told(OWNER, "Feed the cat.");
+    assert!(told.text.contains("I may have told you this before"), "{told:?}");
+    stands(&set, "delivered");
+    set.verify();
+}
+
+#[test]
+fn schedules_over_http_are_the_callers_own() {
+    let set = Plan::new().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
+    let (owner, guest) = (Web::of(&set).paired(&set, "owner"), Web::of(&set).paired(&set, "guest"));
+    let told = said(&guest.say("remind me tomorrow at 9 to bring the book back").until("done"));
+    assert!(told.contains("bring the book back"), "{told}");
+    let page = guest.get("/v1/schedules").json();
+    assert_eq!(page["schedules"][0]["what"], "bring the book back");
+    assert_eq!((page["schedules"].as_array().unwrap().len(), &page["next"]), (1, &json!(null)));
+    assert_eq!(owner.get("/v1/schedules").json()["schedules"], json!([]));
+    set.verify();
+}
