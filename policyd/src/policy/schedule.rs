@@ -16,7 +16,7 @@ use crate::policy::Policy;
 use crate::undo::unreadable;
 
 /// The words by which people ask for a change of what is planned, in both languages, by their beginnings.
-const CANCELS: [&str; 24] = [
+const CANCELS: [&str; 40] = [
     "cancel",
     "delete",
     "remove",
@@ -41,11 +41,50 @@ const CANCELS: [&str; 24] = [
     "disdici",
     "non ricordarmi",
     "non ricordarci",
+    "annullare",
+    "cancellare",
+    "eliminare",
+    "togliere",
+    "rimuovere",
+    "fermare",
+    "disattivare",
+    "spegnere",
+    "disdire",
+    "annullami",
+    "cancellami",
+    "toglimi",
+    "eliminami",
+    "need",
+    "serve",
+    "servono",
 ];
-const PAUSES: [&str; 10] =
-    ["pause", "suspend", "hold", "mute", "stop", "sospendi", "pausa", "ferma", "interrompi", "metti in pausa"];
-const RESUMES: [&str; 10] =
-    ["resume", "continue", "restart", "unpause", "again", "riprendi", "riattiva", "riparti", "ricomincia", "di nuovo"];
+const PAUSES: [&str; 11] = [
+    "pause",
+    "suspend",
+    "hold",
+    "mute",
+    "stop",
+    "sospendi",
+    "pausa",
+    "ferma",
+    "interrompi",
+    "metti in pausa",
+    "sospendere",
+];
+const RESUMES: [&str; 12] = [
+    "resume",
+    "continue",
+    "restart",
+    "unpause",
+    "again",
+    "riprendi",
+    "riattiva",
+    "riparti",
+    "ricomincia",
+    "di nuovo",
+    "riprendere",
+    "riattivare",
+];
 /// The words by which one asks for all that is planned.
 const ALL: [&str; 9] = ["all", "every", "everything", "each", "tutti", "tutte", "tutto", "ogni", "whole"];
 /// The words for a place in a list, from the first one on.

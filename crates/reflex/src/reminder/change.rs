@@ -9,14 +9,19 @@ const CANCELS: &str = "
     cancel|delete|remove|drop|stop|clear|erase|scrap|forget
     turn|switch off
     get rid of
-    annulla|cancella|elimina|togli|rimuovi|ferma|disattiva|spegni|disdici|annullare|cancellare|eliminare";
+    annulla|cancella|elimina|togli|rimuovi|ferma|disattiva|spegni|disdici
+    annullare|cancellare|eliminare|togliere|rimuovere|fermare|disattivare|spegnere|disdire|annullami|cancellami|toglimi|eliminami
+    i|we dont need
+    i|we don t need
+    i|we no longer need
+    non mi|ci serve|servono piu";
 const PAUSES: &str = "
     pause|suspend|mute
-    sospendi|pausa
+    sospendi|pausa|sospendere
     metti in pausa";
 const RESUMES: &str = "
     resume|unpause|restart|continue|reactivate
-    riprendi|riattiva";
+    riprendi|riattiva|riprendere|riattivare";
 /// Orders to stop that name what it is about, and not the reminder.
 const STOPS: &str = "
     stop reminding me|us [to|about|of]
@@ -40,6 +45,69 @@ const ABOUT: &str = "
     di|del|della|dello|dell|dei|degli|delle|per|su|sul|sulla|chiamato|a|d
     che dice
     per il|la|lo|l|i|le|gli";
+/// What may stand before an order to cancel, and behind the reminder that it names: neither says which.
+const PREFIXES: &str = "
+    you can|could|may [please]
+    ok|okay|please|also|actually|anzi|allora|poi|ora|adesso
+    vorrei|voglio
+    i want|would [like] to";
+const TAILS: [&str; 38] = [
+    "anymore",
+    "any",
+    "more",
+    "please",
+    "that",
+    "i",
+    "we",
+    "have",
+    "set",
+    "made",
+    "there",
+    "from",
+    "the",
+    "list",
+    "you",
+    "had",
+    "che",
+    "hai",
+    "ho",
+    "abbiamo",
+    "messo",
+    "fatto",
+    "impostato",
+    "dato",
+    "dalla",
+    "lista",
+    "piu",
+    "now",
+    "adesso",
+    "ora",
+    "it",
+    "them",
+    "cancel",
+    "delete",
+    "cancellalo",
+    "annullalo",
+    "toglilo",
+    "eliminalo",
+];
+/// Things that are no reminders: what speaks of them is about something else.
+const OTHERS: [&str; 14] = [
+    "note",
+    "notes",
+    "nota",
+    "file",
+    "files",
+    "list",
+    "lista",
+    "folder",
+    "cartella",
+    "clock",
+    "meeting",
+    "appointment",
+    "appuntamento",
+    "riunione",
+];
 /// The places of a list, in both languages.
 const PLACES: [&str; 10] = [
     "first|1st|1|one|primo|prima|uno",
@@ -66,19 +134,22 @@ fn place(said: &str) -> Option<u32> {
 /// The change that the words ask for; `was_listed` when what is planned was shown just before, so that "the second one" means
 /// one of those.
 pub(super) fn asked(phrase: &Phrase<'_>, was_listed: bool) -> Option<ScheduleChange> {
-    let said = phrase.plain();
-    if let Some(end) = forms::begins(STOPS, &said).filter(|end| *end < said.len()) {
+    let all = phrase.plain();
+    let mended = forms::mended(all.iter().copied());
+    let skip = forms::begins(PREFIXES, &mended).filter(|skip| *skip < mended.len()).unwrap_or(0);
+    let said = &mended[..];
+    if let Some(end) = forms::begins(STOPS, said).filter(|end| *end < said.len()) {
         let called = Which::Called(phrase.typed(end, said.len()).to_owned());
         return Some(ScheduleChange { which: called, act: ScheduleAct::Cancel });
     }
-    let verb = |forms: &str| forms::begins(forms, &said);
+    let verb = |forms: &str| forms::begins(forms, &said[skip..]).map(|end| end + skip);
     let (act, begin) = match (verb(CANCELS), verb(PAUSES), verb(RESUMES)) {
         (Some(end), ..) => (ScheduleAct::Cancel, end),
         (None, Some(end), _) => (ScheduleAct::Pause, end),
         (None, None, Some(end)) => (ScheduleAct::Resume, end),
         (None, None, None) => return None,
     };
-    let which = which(phrase, &said, begin, was_listed)?;
+    let which = which(phrase, said, begin, was_listed)?;
     Some(ScheduleChange { which, act })
 }
 
@@ -91,6 +162,13 @@ fn which(phrase: &Phrase<'_>, said: &[&str], begin: usize, was_listed: bool) -> 
         && matches!(rest, ["all" | "everything" | "them" | "tutto" | "tutti" | "tutte"] | ["all", "of", "them"])
     {
         return rest.first().filter(|word| **word != "them").map(|_| Which::All);
+    }
+    let tail = rest.iter().rev().take_while(|word| TAILS.contains(word)).count();
+    // What stands behind a reminder is left out only where something is left.
+    let rest = if tail < rest.len() { &rest[..rest.len() - tail] } else { rest };
+    let end = begin + rest.len();
+    if forms::is_whole(ALL, rest) {
+        return Some(Which::All);
     }
     let skip = rest.iter().take_while(|word| is_one_of(ARTICLES, word)).count();
     let (rest, begin) = (&rest[skip..], begin + skip);
@@ -111,15 +189,21 @@ fn which(phrase: &Phrase<'_>, said: &[&str], begin: usize, was_listed: bool) -> 
         ([_, number] | [_, "number" | "numero", number], Some(0)) if place(number).is_some() => {
             place(number).map(Which::Place)
         }
+        // "The first one on the reminder list".
+        ([one, "one" | "on" | "in" | "of" | "nella" | "della" | "dei" | "sulla", ..], Some(_))
+            if place(one).is_some() =>
+        {
+            place(one).map(Which::Place)
+        }
         // "The dentist reminder".
-        (_, Some(at)) if at > 0 && at + 1 == rest.len() => {
+        (_, Some(at)) if at > 0 && at + 1 == rest.len() && !rest[..at].iter().any(|word| OTHERS.contains(word)) => {
             Some(Which::Called(phrase.typed(begin, begin + at).to_owned()))
         }
         // "The reminder about the dentist".
         (_, Some(0)) => {
             let about = forms::begins(ABOUT, &rest[1..])?;
             let from = begin + 1 + about;
-            (from < said.len()).then(|| Which::Called(phrase.typed(from, said.len()).to_owned()))
+            (from < end).then(|| Which::Called(phrase.typed(from, end).to_owned()))
         }
         (_, Some(_) | None) => None,
     }

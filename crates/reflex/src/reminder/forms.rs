@@ -39,6 +39,67 @@ pub(super) fn begins(forms: &str, said: &[&str]) -> Option<usize> {
     forms.lines().map(str::trim).filter(|form| !form.is_empty()).filter_map(|form| taken(form, said)).max()
 }
 
+/// Words of these forms that are long enough to be known with one slip of the finger in them.
+const LONG: [&str; 14] = [
+    "remind",
+    "reminder",
+    "reminders",
+    "ricordami",
+    "ricordaci",
+    "ricordarmi",
+    "promemoria",
+    "sveglia",
+    "svegliami",
+    "cancel",
+    "delete",
+    "cancella",
+    "annulla",
+    "elimina",
+];
+
+/// Words that are one letter away from those, and others.
+const OTHER: [&str; 12] = [
+    "ricordati",
+    "ricordate",
+    "ricordati",
+    "ricordalo",
+    "ricordala",
+    "rewind",
+    "remand",
+    "behind",
+    "sveglio",
+    "svegli",
+    "sveglie",
+    "cancelli",
+];
+
+/// Whether a word is another one with one letter wrong or missing, or two that have changed places. One that only has an ending more
+/// is another word.
+fn is_slip(said: &str, known: &str) -> bool {
+    let (said, known): (Vec<char>, Vec<char>) = (said.chars().collect(), known.chars().collect());
+    let same = said.iter().zip(&known).take_while(|(a, b)| a == b).count();
+    let (rest, left) = (&said[same..], &known[same..]);
+    if said.len() == known.len() {
+        let swapped = rest.len() > 1 && rest[0] == left[1] && rest[1] == left[0] && rest[2..] == left[2..];
+        // A last letter that is another one makes another form: "reminded".
+        return swapped || rest.len() > 1 && rest[1..] == left[1..];
+    }
+    said.len() + 1 == known.len() && *rest == left[1..]
+        || known.len() + 1 == said.len() && !left.is_empty() && rest[1..] == *left
+}
+
+/// The words with such slips mended.
+pub(super) fn mended<'a>(said: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let known = |word: &'a str| {
+        if LONG.contains(&word) || OTHER.contains(&word) {
+            None
+        } else {
+            LONG.iter().find(|known| is_slip(word, known))
+        }
+    };
+    said.map(|word| known(word).copied().unwrap_or(word)).collect()
+}
+
 /// Whether all the words are of one of these forms.
 pub(super) fn is_whole(forms: &str, said: &[&str]) -> bool {
     begins(forms, said) == Some(said.len())
@@ -47,6 +108,14 @@ pub(super) fn is_whole(forms: &str, said: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_slip_is_mended_and_another_word_is_not() {
+        let said = ["remnd", "ricrodami", "promemora", "cancle", "reminds", "remand", "sveglio", "list"];
+        let mended = mended(said.into_iter());
+        assert_eq!(mended[..4], ["remind", "ricordami", "promemoria", "cancel"]);
+        assert_eq!(mended[4..], ["reminds", "remand", "sveglio", "list"]);
+    }
 
     #[test]
     fn longest_form_counts_and_optional_words_may_be_missing() {

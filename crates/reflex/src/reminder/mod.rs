@@ -3,6 +3,7 @@
 
 mod change;
 mod forms;
+mod listing;
 
 use std::ops::Range;
 
@@ -38,13 +39,17 @@ const HEADS: &str = "
     dont let me|us forget
     don t let me|us forget
     do not let me|us forget
-    make sure i|we dont forget
+    make sure i|we dont|remember [forget]
     make sure i|we don t forget
+    help me|us [to] remember
+    give me|us a|another nudge|shout|ping|buzz
+    i want you to remind me|us
     let me|us know
     tell|ping|notify|alert|warn me|us
     ricordami|ricordaci
     ricordarmi|ricordarci
-    mi|ci ricordi
+    mi|ci ricordi|ricordassi
+    tu mi|ci ricordi|ricordassi
     rammentami|rammentaci
     fammi ricordare
     non farmi|farci dimenticare|scordare
@@ -53,7 +58,10 @@ const HEADS: &str = "
     mi|ci avvisi|avverti
     dimmi|dirmi
     ho|abbiamo bisogno di un promemoria
-    mi|ci serve un promemoria
+    mi|ci serve|servirebbe|occorre un promemoria
+    che mi|ci ricordi|ricordassi
+    che tu mi|ci ricordi|ricordassi
+    vorrei|vorremmo che [tu] mi|ci ricordassi|ricordi
     vorrei un promemoria
     metti|mettimi|imposta|impostami|crea|creami|aggiungi|fai|fammi|segna|segnami|programma [un] [nuovo] promemoria
     nuovo promemoria
@@ -68,6 +76,11 @@ const LOOSE: &str = "
     dimmi|dirmi
     reminder
     promemoria";
+/// What joins such words and what is to be done.
+const ORDERS: &str = "
+    to|that|di|che
+    when it is time to
+    quando e ora di";
 /// Requests for something that rings: what it is about may be left out.
 const RINGS: &str = "
     set|create|make|add|put|start|schedule [me|us|up] a|an|the|one|another|my [new] alarm|timer|countdown
@@ -88,6 +101,48 @@ const RINGS: &str = "
 /// Words by which somebody is to be woken: in the morning, where nothing else is said.
 const WAKES: [&str; 9] =
     ["wake", "alarm", "sveglia", "svegliami", "svegliaci", "svegliarmi", "svegliarci", "svegli", "allarme"];
+/// What may stand before a request, and says nothing of it.
+const PREFIXES: &str = "
+    butler|maggiordomo|hey|hi|hello|ok|okay|so|well|also|and|then|please|ciao|ehi|senti|allora|dai|poi|anche|e|scusa
+    when it is|s
+    when its
+    at|quando sono le
+    quando saranno le
+    per cortesia
+    se puoi
+    if you can|could";
+/// Words of a request for something with lists, notes and files: what it is about is no reminder where no time stands with it.
+const OTHERS: &str = "list|lists|note|notes|notebook|file|files|folder|document|lista|liste|elenco|nota|appunti|quaderno|cartella|documento";
+/// How a word begins of which one stands in every request for a reminder.
+const KEYS: [&str; 27] = [
+    "remind",
+    "alarm",
+    "timer",
+    "countdown",
+    "wake",
+    "forget",
+    "remember",
+    "nudge",
+    "ping",
+    "shout",
+    "buzz",
+    "notify",
+    "alert",
+    "warn",
+    "tell",
+    "know",
+    "ricord",
+    "ramment",
+    "promemoria",
+    "svegl",
+    "allarme",
+    "avvis",
+    "avvert",
+    "dimmi",
+    "dirmi",
+    "diment",
+    "scord",
+];
 /// What joins a request and what it is about.
 const JOINS: &str = "
     to
@@ -123,52 +178,13 @@ const ASKS: &str = "
     cosa|chi|dove|perche|come|quale|quali|quanto|quanta|quanti|quante|se|qual|quando
     che cosa
     di cosa|chi|che";
-/// Questions for what is planned.
-const LISTS: &str = "
-    what|whats is|s [currently|already|still|all] planned|scheduled|coming [up]
-    what is|are [still|all] planned|scheduled
-    whats planned|scheduled
-    what do i|we have planned|scheduled
-    what have i|we got [planned|scheduled]
-    what have i|we planned|scheduled
-    what are you going to remind me|us of|about
-    what will you remind me|us of|about
-    anything planned|scheduled
-    [is] anything [is] planned|scheduled
-    what|which reminders|alarms|timers
-    what|which reminders|alarms|timers do i|we have [set|planned]
-    what|which reminders|alarms|timers are [there|set|planned|active|pending]
-    what|which reminders|alarms|timers have i|we [got|set]
-    what are my|our|the reminders|alarms|timers
-    do i|we have [any] [other] reminders|alarms|timers [set|planned]
-    have i|we got any reminders|alarms|timers [set|planned]
-    are there [any] [other] reminders|alarms|timers [set|planned]
-    show|list|read|give|tell [me|us] [all] [of] [my|our|the] [planned|active|pending] reminders|alarms|timers [please]
-    [all] my|our|the reminders|alarms|timers
-    reminders|alarms|timers
-    how many reminders|alarms|timers do i|we have
-    cosa|che e|ce|hai in programma
-    cosa|che c e in programma
-    cosa|che hai [gia] programmato|previsto|pianificato
-    cosa|che c e di programmato|previsto|pianificato
-    che cosa e|ce in programma
-    che cosa c e in programma
-    che cosa ho|abbiamo|hai in programma
-    cosa|che ho|abbiamo in programma
-    che|quali|quanti promemoria|sveglie|timer
-    che|quali|quanti promemoria|sveglie|timer ho|abbiamo|ci|sono [sono|impostato|impostati|attivi|attive|in] [programma]
-    quali sono i|le [miei|mie|nostri|nostre] promemoria|sveglie|timer
-    ho|abbiamo|ci [sono] [dei|delle|altri|altre|qualche] promemoria|sveglie|timer
-    mostra|mostrami|elenca|elencami|leggi|leggimi|dimmi|dammi|fammi [vedere] [tutti|tutte] [i|le] [miei|mie|nostri|nostre] promemoria|sveglie|timer
-    lista|elenco dei promemoria
-    [tutti] i|le [miei|mie|nostri|nostre] promemoria|sveglie|timer
-    miei|mie promemoria|sveglie
-    di cosa mi devi ricordare
-    cosa mi devi ricordare
-    che cosa mi devi ricordare";
 /// Words that may stand around an answer to the question when: "at 8, please", "make it tomorrow".
 const FILLERS: &str =
     "make it at on in the for ok okay yes e facciamo alle per fai allora va bene si direi mettilo then say";
+
+/// How often words before a request, and those that join it to what it is about, are passed over.
+const MAX_PREFIXES: usize = 3;
+const MAX_JOINS: usize = 3;
 
 /// A request of which something is known.
 struct Half {
@@ -185,7 +201,7 @@ pub fn asked(text: &str, envelope: &Envelope) -> Option<Asked> {
     let now = now_of(envelope)?;
     let phrase = Phrase::of(text, envelope.lang)?;
     let said = phrase.plain();
-    if forms::is_whole(LISTS, &said) {
+    if listing::is_asked(&forms::mended(said.iter().copied())) {
         return Some(Asked::Order(Order::List, phrase.lang));
     }
     let was_listed = envelope.recent.last().is_some_and(|last| is_list(&last.text, envelope.lang));
@@ -203,7 +219,7 @@ pub fn asked(text: &str, envelope: &Envelope) -> Option<Asked> {
 
 /// Whether words ask for what is planned.
 fn is_list(text: &str, lang: Lang) -> bool {
-    Phrase::of(text, lang).is_some_and(|phrase| forms::is_whole(LISTS, &phrase.plain()))
+    Phrase::of(text, lang).is_some_and(|phrase| listing::is_asked(&phrase.plain()))
 }
 
 /// The moment that it is in the household; `None` where nobody has said so.
@@ -222,35 +238,77 @@ fn read(text: &str, lang: Lang, now: &Zoned) -> Reading {
 
 /// A request for a reminder, as far as it goes.
 fn half(phrase: &Phrase<'_>, now: &Zoned) -> Option<Half> {
-    let reading = read(phrase.text, phrase.lang, now);
+    // Reading times costs more than all the rest.
+    let asks = |word: &str| KEYS.iter().any(|key| word.starts_with(key));
+    if !forms::mended(phrase.words.iter().map(|word| word.plain.as_str())).into_iter().any(asks) {
+        return None;
+    }
+    let spans = spans(phrase.text, read(phrase.text, phrase.lang, now));
     let is_time = |at: usize| {
         let word = &phrase.words[at];
-        reading.spans.iter().any(|span| word.start < span.end && span.start < word.end)
+        spans.iter().any(|span| word.start < span.end && span.start < word.end)
     };
-    let own: Vec<usize> = (0..phrase.words.len()).filter(|at| !is_time(*at)).collect();
-    let said: Vec<&str> = own.iter().map(|at| phrase.words[*at].plain.as_str()).collect();
+    let mut own: Vec<usize> = (0..phrase.words.len()).filter(|at| !is_time(*at)).collect();
+    let plain = |own: &[usize]| forms::mended(own.iter().map(|at| phrase.words[*at].plain.as_str()));
+    for _ in 0..MAX_PREFIXES {
+        let Some(prefix) = forms::begins(PREFIXES, &plain(&own)).filter(|prefix| *prefix < own.len()) else { break };
+        own.drain(..prefix);
+    }
+    let said = plain(&own);
     let (rings, head) = match (forms::begins(RINGS, &said), forms::begins(HEADS, &said)) {
         (Some(rings), other) if other.is_none_or(|other| other < rings) => (true, rings),
         (_, other) => (false, other?),
     };
-    let has_time = !reading.spans.is_empty();
-    let is_loose = forms::begins(LOOSE, &said) == Some(head);
-    let rest = &said[head..];
-    let asks = forms::begins(ASKS, rest).is_some();
-    // "Remind me what I said" asks; "tell me a story" and "reminder" alone ask for no time.
-    if asks || is_loose && !has_time {
+    let has_time = !spans.is_empty();
+    // "Tell me tomorrow to call", and not "tell me today's date".
+    let is_loose = forms::begins(LOOSE, &said) == Some(head) && !matches!(said[0], "reminder" | "promemoria");
+    if has_time && is_loose && forms::begins(ORDERS, &said[head..]).is_none() {
         return None;
     }
-    let joined = forms::begins(JOINS, rest).unwrap_or(0);
-    let mut about = &own[head + joined..];
+    if !has_time && !may_lack_a_time(phrase, &own, &said, (rings, head)) {
+        return None;
+    }
+    if forms::begins(ASKS, &said[head..]).is_some() {
+        return None;
+    }
+    let mut begin = head;
+    for _ in 0..MAX_JOINS {
+        begin += forms::begins(JOINS, &said[begin..]).unwrap_or(0);
+    }
+    let mut about = &own[begin..];
     if about.is_empty() && rings {
         about = &own[..head];
     }
     let what = parts(phrase, about);
-    let when = reading.spans.iter().filter_map(|span| phrase.text.get(span.clone())).map(str::to_owned).collect();
+    let when = spans.iter().filter_map(|span| phrase.text.get(span.clone())).map(str::to_owned).collect();
     let fits = what.iter().map(String::len).sum::<usize>() <= MAX_WHAT && what.len() <= MAX_PARTS;
     let early = rings && own[..head].iter().any(|at| WAKES.contains(&phrase.words[*at].plain.as_str()));
     fits.then_some(Half { lang: phrase.lang, what, when, early })
+}
+
+/// Where the time stands. What somebody has is no time: of "the parents' evening on Thursday at 18:00", "on Thursday at 18:00".
+fn spans(text: &str, reading: Reading) -> Vec<Range<usize>> {
+    let owned = |span: &Range<usize>| {
+        let before = text[..span.start].trim_end();
+        before.ends_with(['\'', '’']) || before.ends_with("'s") || before.ends_with("’s")
+    };
+    let later = |span: Range<usize>| match text[span.clone()].find(' ').filter(|_| owned(&span)) {
+        Some(first) => span.start + first + 1..span.end,
+        None => span,
+    };
+    reading.spans.into_iter().map(later).collect()
+}
+
+/// Whether words without a time may be a request for a reminder all the same, so that the time is asked for. "Tell me a story" and
+/// "put an alarm clock on the shopping list" are none.
+fn may_lack_a_time(phrase: &Phrase<'_>, own: &[usize], said: &[&str], (rings, head): (bool, usize)) -> bool {
+    let rest = &said[head..];
+    let of_others = rest.iter().any(|word| OTHERS.split('|').any(|other| other == *word));
+    let is_loose = forms::begins(LOOSE, said) == Some(head);
+    // "Reminder: change the filter".
+    let colon = own.get(head - 1).is_some_and(|at| phrase.text[phrase.words[*at].end..].trim_start().starts_with(':'));
+    let named = head > 1 || !rest.is_empty();
+    !of_others && (!is_loose || colon && !rest.is_empty()) && (!rings || named)
 }
 
 /// The text of these words, in as few pieces as they stand in.
