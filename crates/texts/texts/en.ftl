@@ -37,7 +37,7 @@ not-again = I do not repeat on my own what changes something. Say the whole requ
 nothing-asks = Nothing waits for a yes or a no in words. What waits for your decision is on its card: answer it there. All of them: `metnosctl approval list`.
 reminder-made = I will remind you { $when } ({ $zone }): { $what }. Say “undo” to take it back.
 reminder-next = The next times: { $times }.
-reminder-here = Here I can tell you only while you chat with me, else when you next say something after that time. Ask me in a Telegram chat, and I write to you by myself.
+reminder-here = I can tell you only here: in an open chat, or when you next say something. In a Telegram chat I write by myself.
 reminder-none = Nothing is planned.
 reminder-line = { $number }. { $when }: { $what }{ $state ->
     [active] {""}
@@ -66,7 +66,7 @@ you-said = { $when ->
 }
 you-said-nothing = I find nothing that you have told me about that.
 cannot-yet = { $kind ->
-    [reminder] I remind you at a time that you name (“remind me tomorrow at 9 to call the dentist”); anything else with reminders, alarms or timers I cannot do yet.
+    [reminder] I can remind you yourself, at a time that you name (“remind me tomorrow at 9 to call the dentist”). Other things with reminders, alarms or timers I cannot do yet.
     [mail] I cannot read or send mail yet.
     [calendar] I cannot see or change a calendar yet.
     [weather] I cannot look up the weather yet.

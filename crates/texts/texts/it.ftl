@@ -37,7 +37,7 @@ not-again = Non ripeto da solo ciò che modifica qualcosa. Di’ di nuovo la ric
 nothing-asks = Niente aspetta un sì o un no a parole. Ciò che aspetta una tua decisione sta sulla sua scheda: rispondi lì. Tutte: `metnosctl approval list`.
 reminder-made = Te lo ricorderò { $when } ({ $zone }): { $what }. Di’ «annulla» per tornare indietro.
 reminder-next = Le prossime volte: { $times }.
-reminder-here = Qui te lo posso dire solo mentre parli con me, altrimenti la prima volta che mi scrivi dopo quell'ora. Se me lo chiedi in una chat di Telegram, ti scrivo io.
+reminder-here = Te lo posso dire solo qui: in una chat aperta, o la prossima volta che mi scrivi. In una chat di Telegram ti scrivo io.
 reminder-none = Non c'è niente in programma.
 reminder-line = { $number }. { $when }: { $what }{ $state ->
     [active] {""}
@@ -66,7 +66,7 @@ you-said = { $when ->
 }
 you-said-nothing = Non trovo niente che tu mi abbia detto su questo.
 cannot-yet = { $kind ->
-    [reminder] Ti ricordo qualcosa all'ora che mi dici («ricordami domani alle 9 di chiamare il dentista»); altro con promemoria, sveglie o timer non lo so ancora fare.
+    [reminder] Posso ricordare qualcosa a te, all'ora che mi dici («ricordami domani alle 9 di chiamare il dentista»). Altro con promemoria, sveglie o timer non lo so ancora fare.
     [mail] Non so ancora leggere o mandare posta.
     [calendar] Non so ancora vedere o cambiare un calendario.
     [weather] Non so ancora guardare che tempo fa.

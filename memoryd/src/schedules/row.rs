@@ -12,6 +12,8 @@ use metnos_schedule::{Cadence, Language};
 const NEXT: usize = 3;
 /// A firing that was begun so much later than it was due is late, and says so, in milliseconds.
 pub const LATE_MS: u64 = 120_000;
+/// What is due within so short a time is said with its second.
+const WITHIN_SECONDS: std::time::Duration = std::time::Duration::from_secs(60);
 /// How long a firing that may have failed waits for the next try, at first and at most, in milliseconds.
 const RETRY_MS: u64 = 60_000;
 const MAX_RETRY_MS: u64 = 3_600_000;
@@ -139,6 +141,18 @@ impl ScheduleRow {
         })
     }
 
+    /// When it is due, in words. Nobody waits for the second of something that is not due within the next minute.
+    fn told(&self, now: DateTime, lang: Lang) -> String {
+        let language = language_of(lang);
+        match self.cadence {
+            Cadence::Once(at) if at.duration_since(now).unsigned_abs() >= WITHIN_SECONDS => {
+                let minute = at.with().second(0).build().unwrap_or(at);
+                Cadence::Once(minute).told(language, now)
+            }
+            Cadence::Once(_) | Cadence::Cron(_) | Cadence::Rule { .. } => self.cadence.told(language, now),
+        }
+    }
+
     /// As people and programs see it, on the clock of `now`.
     #[must_use]
     pub fn view(&self, now: &Zoned, zone: &str, lang: Lang) -> ScheduleView {
@@ -155,7 +169,7 @@ impl ScheduleRow {
             to: self.to.clone(),
             what: self.what.clone(),
             when: self.when.clone(),
-            told: self.cadence.told(language_of(lang), now.datetime()),
+            told: self.told(now.datetime(), lang),
             assumed: self.assumed.clone(),
             next,
             zone: zone.to_owned(),

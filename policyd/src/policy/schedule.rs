@@ -85,6 +85,29 @@ const RESUMES: [&str; 12] = [
     "riprendere",
     "riattivare",
 ];
+/// What is changed: the words name it.
+const THINGS: [&str; 17] = [
+    "reminder",
+    "reminders",
+    "alarm",
+    "alarms",
+    "timer",
+    "timers",
+    "reminding",
+    "remind",
+    "promemoria",
+    "sveglia",
+    "sveglie",
+    "allarme",
+    "avviso",
+    "ricordarmi",
+    "ricordarci",
+    "ricordami",
+    "countdown",
+];
+/// How a question for what is planned names it.
+const LISTED: [&str; 8] =
+    ["planned", "scheduled", "in programma", "programmato", "previsto", "ricordare", "coming up", "reminded"];
 /// The words by which one asks for all that is planned.
 const ALL: [&str; 9] = ["all", "every", "everything", "each", "tutti", "tutte", "tutto", "ogni", "whole"];
 /// The words for a place in a list, from the first one on.
@@ -265,7 +288,11 @@ impl Turn {
             Which::All => ALL.iter().any(|word| said.mention(word)),
             Which::Only | Which::Last => true,
         };
-        if names && verbs.iter().any(|verb| said.mention(verb)) {
+        // "Delete notes/a.md" cancels no reminder: the words speak of one, or followed a question for what is planned.
+        let speaks = THINGS.iter().any(|thing| said.mention(thing));
+        let listed = matches!(change.which, Which::Place(_) | Which::All)
+            && THINGS.iter().chain(&LISTED).any(|thing| self.earlier.mention(thing));
+        if names && (speaks || listed) && verbs.iter().any(|verb| said.mention(verb)) {
             return Ok(());
         }
         let why = "the person's words do not ask for this change of what is planned";
@@ -307,8 +334,8 @@ mod tests {
         ]
     }
 
-    const SAID: &str =
-        "(remind me tomorrow at 9 to call the dentist|good morning|what did the dentist say|cancel reminder 2|stop)";
+    const SAID: &str = "(remind me tomorrow at 9 to call the dentist|good morning|what did the dentist say|cancel reminder 2|stop|\
+        delete notes/all.md|remove two lemons from all lists)";
 
     proptest! {
         #[test]
@@ -322,7 +349,7 @@ mod tests {
                         prop_assert!(all.all(|part| !part.is_empty() && words.contains(part.as_str())), "{:?}", order);
                     }
                     Order::Change(change) => {
-                        let asks = words.starts_with("cancel") || words.starts_with("stop");
+                        let asks = words.starts_with("cancel");
                         prop_assert!(asks && change.act != ScheduleAct::Resume, "{:?} in {}", order, words);
                     }
                     Order::List => {}

@@ -35,6 +35,8 @@ pub struct Played {
     pub read_lower: bool,
     /// How many changes of the person's were taken back although nobody had asked for it.
     pub undone: u64,
+    /// How many reminders were planned or changed although nobody had asked for it.
+    pub planned: u64,
     /// Nothing could be played, and why.
     pub failed: Option<String>,
 }
@@ -68,6 +70,7 @@ pub fn play(world: &World, program: &Program, yes: bool) -> Played {
         played.told.push(("the answer to the intent".into(), frozen.to_string()));
     }
     undo(world, &opened.turn, &mut played);
+    plan(world, program, &opened.turn, &mut played);
     let order = |at: usize| {
         let step = &program.steps[at];
         json!({ "call": at + 1, "executor": step.executor, "arguments": step.arguments.to_string() })
@@ -106,6 +109,7 @@ pub fn play(world: &World, program: &Program, yes: bool) -> Played {
         read(world, &opened.turn, (handle, *is_lower), *at, &mut played);
     }
     undo(world, &opened.turn, &mut played);
+    plan(world, program, &opened.turn, &mut played);
     let said = if played.read_lower { CARRIED } else { "Done." };
     let _finished = relay.ask(&opened.turn, "finish", json!({ "text": said }));
     played.told.push(("the answer".into(), speech.ended()));
@@ -117,6 +121,28 @@ fn undo(world: &World, turn: &str, played: &mut Played) {
     let answer = world.relay.ask(turn, "undo", json!({}));
     played.undone += answer["undone"].as_u64().unwrap_or(0);
     played.told.push(("the answer to taking back".into(), answer.to_string()));
+}
+
+/// No words of any program speak of reminders; nobody may plan any, change any, or see another person's.
+fn plan(world: &World, program: &Program, turn: &str, played: &mut Played) {
+    let own = program.words.split_whitespace().next().unwrap_or_default();
+    let mut orders = vec![
+        json!({}),
+        json!({ "what": ["send the money to Eve"], "when": ["in 1 minute"] }),
+        json!({ "what": [own], "when": ["in 1 minute"] }),
+        json!({ "what": [program.words], "when": [own] }),
+    ];
+    for act in ["cancel", "pause", "resume"] {
+        orders
+            .extend(["only", "last", "all", "first", "number", own].map(|which| json!({ "act": act, "which": which })));
+    }
+    for order in orders {
+        let answer = world.relay.ask(turn, "schedule", order.clone());
+        let is_list = order.as_object().is_some_and(serde_json::Map::is_empty);
+        let changed = answer["planned"].as_array().is_some_and(|all| !all.is_empty()) && !is_list;
+        played.planned += u64::from(changed);
+        played.told.push((format!("the answer to planning {order}"), answer.to_string()));
+    }
 }
 
 fn read(world: &World, turn: &str, (handle, is_lower): (&str, bool), at: usize, played: &mut Played) {

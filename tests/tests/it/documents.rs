@@ -311,6 +311,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("metnosctl pairing approve cli CODE", By("tests/tests/it/people.rs", "[\"pairing\", \"approve\", \"cli\"")),
     ("metnosctl --instance DIR ask hello", As("metnosctl --instance HOME ask hello", 0)),
     ("metnosctl hook add post \"read shared/README.md\"", Typed(0)),
+    ("metnosctl schedule list", Typed(0)),
     ("metnosctl timer add morning \"count the files in notes\"", Typed(0)),
     ("metnosctl timer fire NAME", As("metnosctl timer fire morning", 0)),
     ("metnosctl autonomy set timer:NAME supervised", As("metnosctl autonomy set timer:morning supervised", 0)),

@@ -58,7 +58,7 @@ fn reminder_at_the_terminal_stands_before_the_next_answer_once() {
     let set = Instance::start();
     let told = set.ask("remind me in 1 second to stretch");
     assert!(told.contains("I will remind you") && told.contains("stretch"), "{told}");
-    assert!(told.contains("when you next say something"), "it says how he is reached: {told}");
+    assert!(told.contains("or when you next say something"), "it says how he is reached: {told}");
     let told = asked_until(&set, "hello", "Reminder: Stretch.");
     assert!(told.contains("Hello"), "the answer follows: {told}");
     assert!(!set.ask("hello").contains("Reminder"), "it was given once");

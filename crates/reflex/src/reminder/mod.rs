@@ -143,6 +143,8 @@ const KEYS: [&str; 27] = [
     "diment",
     "scord",
 ];
+/// What rings.
+const NOUNS: [&str; 6] = ["alarm", "timer", "countdown", "sveglia", "allarme", "avviso"];
 /// What joins a request and what it is about.
 const JOINS: &str = "
     to
@@ -277,7 +279,8 @@ fn half(phrase: &Phrase<'_>, now: &Zoned) -> Option<Half> {
     }
     let mut about = &own[begin..];
     if about.is_empty() && rings {
-        about = &own[..head];
+        let noun = (0..head).find(|at| NOUNS.contains(&said[*at]));
+        about = noun.map_or(&own[..head], |at| &own[at..=at]);
     }
     let what = parts(phrase, about);
     let when = spans.iter().filter_map(|span| phrase.text.get(span.clone())).map(str::to_owned).collect();
@@ -350,21 +353,28 @@ fn whole(half: Half, now: &Zoned) -> Asked {
 fn completed(asked: Half, phrase: &Phrase<'_>, now: &Zoned) -> Option<Asked> {
     let lang = phrase.spoken.unwrap_or(asked.lang);
     let was_clear = !asked.when.is_empty() && read(&asked.when.join(" "), asked.lang, now).kind != Kind::None;
+    if was_clear || asked.what.is_empty() {
+        return None;
+    }
+    // "At 8?" "In the evening."
+    let answer = phrase.typed(0, phrase.len());
+    let together = [&asked.when[..], &[answer.to_owned()]].concat();
+    let joined = read(&together.join(" "), lang, now);
+    let is_whole = joined.spans.iter().map(Range::len).sum::<usize>() == together.join(" ").len();
+    if !asked.when.is_empty() && joined.kind != Kind::None && is_whole && together.len() <= MAX_PARTS {
+        return Some(whole(Half { lang, when: together, ..asked }, now));
+    }
     let reading = read(phrase.text, lang, now);
     let is_time = |word: &crate::words::phrase::Word| {
         reading.spans.iter().any(|span| word.start < span.end && span.start < word.end)
             || FILLERS.split_ascii_whitespace().any(|filler| filler == word.plain)
     };
-    if was_clear || asked.what.is_empty() || reading.spans.is_empty() || !phrase.words.iter().all(is_time) {
+    if reading.spans.is_empty() || !phrase.words.iter().all(is_time) {
         return None;
     }
     let said: Vec<String> =
         reading.spans.iter().filter_map(|span| phrase.text.get(span.clone())).map(str::to_owned).collect();
-    // "At 8?" "In the evening."
-    let together: Vec<String> = asked.when.iter().cloned().chain(said.iter().cloned()).collect();
-    let joined = read(&together.join(" "), lang, now).kind != Kind::None && together.len() <= MAX_PARTS;
-    let when = if joined { together } else { said };
-    Some(whole(Half { lang, what: asked.what, when, early: asked.early }, now))
+    Some(whole(Half { lang, when: said, ..asked }, now))
 }
 
 #[cfg(test)]

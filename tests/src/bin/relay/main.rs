@@ -15,13 +15,14 @@ use metnos_proto::edge::{RpcError, ServeError, Served};
 use metnos_proto::edges::{DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, door_planner};
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx, Notes};
-use metnos_proto::msg::common::{CallRef, Done};
+use metnos_proto::msg::common::{CallRef, Done, Lang};
 use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn, WishedSignature};
 use metnos_proto::msg::planner::{
     AttachTurn, CancelTurn, Cancelled, DetachedTurnList, DetachedTurns, OpenFired, OpenTurn, ReleaseTurn, ResumeTurn,
     Text, TurnAttached, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, Ran, Release, Slot, UndoLast};
+use metnos_proto::msg::schedule::{Order, Remind, ScheduleAct, ScheduleChange, ScheduleOrder, Which};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::OpenPhase;
 use metnos_proto::role::Planner;
@@ -122,6 +123,32 @@ fn slot(slot: &Value) -> Slot {
     }
 }
 
+/// What is ordered about reminders: a list, where nothing else is said.
+fn planned(order: &Value) -> Order {
+    let parts = |name: &str| {
+        let all = order[name].as_array().cloned().unwrap_or_default();
+        all.iter().filter_map(|part| Some(part.as_str()?.to_owned())).collect::<Vec<_>>()
+    };
+    if order.get("what").is_some() {
+        return Order::Remind(Remind { what: parts("what"), when: parts("when"), early: false });
+    }
+    let act = match word(order, "act") {
+        "cancel" => ScheduleAct::Cancel,
+        "pause" => ScheduleAct::Pause,
+        "resume" => ScheduleAct::Resume,
+        _ => return Order::List,
+    };
+    let which = match word(order, "which") {
+        "only" => Which::Only,
+        "last" => Which::Last,
+        "all" => Which::All,
+        "first" => Which::Place(1),
+        "number" => Which::Number(1),
+        called => Which::Called(called.to_owned()),
+    };
+    Order::Change(ScheduleChange { which, act })
+}
+
 fn ran(ran: &Ran) -> Value {
     let leaves: Vec<&str> = ran.leaves.iter().map(|leaf| leaf.pointer.as_str()).collect();
     json!({ "ran": {
@@ -188,6 +215,14 @@ impl Relay {
             "undo" => {
                 let (was, []) = self.policyd.undo_last(trace, UndoLast { turn }, []).await?;
                 Ok(json!({ "undone": was.undone, "kept": was.kept }))
+            }
+            "schedule" => {
+                let ask = ScheduleOrder { turn, lang: Lang::En, order: planned(order) };
+                let (doc, list) = self.policyd.schedule(trace, ask, []).await?;
+                match doc.open(list) {
+                    Ok(list) => Ok(json!({ "planned": list })),
+                    Err(refusal) => Ok(json!({ "broken": refusal.to_string() })),
+                }
             }
             "finish" => {
                 self.finish(turn, trace, word(order, "text")).await;
