@@ -126,13 +126,17 @@ impl Repertoire {
     /// As [`plan`].
     #[must_use]
     pub fn plan(&mut self, text: &str, envelope: &Envelope) -> Reply {
-        dialogue::reply(text, envelope, &mut |text, envelope| self.plan_alone(text, envelope))
+        let candidates = &envelope.candidates;
+        let abilities = self.abilities(&candidates[..candidates.len().min(MAX_CANDIDATES)]);
+        let possible: BTreeSet<_> = abilities.iter().flat_map(|one| one.asks_for.iter().copied()).collect();
+        dialogue::reply(text, envelope, &possible, &mut |text, envelope| self.plan_alone(text, envelope, candidates))
     }
 
-    /// What words become by themselves, whatever was said before.
-    fn plan_alone(&mut self, text: &str, envelope: &Envelope) -> Reply {
+    /// What words become by themselves, whatever was said before. The executors come beside the envelope: they are the most of it,
+    /// and one that is changed for an earlier turn has none of its own.
+    fn plan_alone(&mut self, text: &str, envelope: &Envelope, candidates: &[Candidate]) -> Reply {
         let too_long = || Reply::NotUnderstood(answer::speech::not_understood(envelope.lang, Doubt::TooLong, &[]));
-        self.read(text, envelope, |reflex, tokens| reflex.reply(tokens)).unwrap_or_else(too_long)
+        self.read(text, envelope, candidates, |reflex, tokens| reflex.reply(tokens)).unwrap_or_else(too_long)
     }
 
     /// The names of the executors that these words may mean as much as each other; none where one is meant, or nothing.
@@ -142,7 +146,7 @@ impl Repertoire {
             let all = reflex.rivals(tokens).into_iter().filter_map(|at| reflex.abilities.get(at));
             all.map(|ability| ability.candidate.name.clone()).collect()
         };
-        self.read(text, envelope, names).unwrap_or_default()
+        self.read(text, envelope, &envelope.candidates, names).unwrap_or_default()
     }
 
     /// Reads a request for what is made of it; `None` when it is too long.
@@ -150,6 +154,7 @@ impl Repertoire {
         &mut self,
         text: &str,
         envelope: &Envelope,
+        candidates: &[Candidate],
         make: impl FnOnce(&Reflex<'_>, &[Token<'_>]) -> T,
     ) -> Option<T> {
         if text.len() > MAX_WORDS {
@@ -161,7 +166,7 @@ impl Repertoire {
             return None;
         }
         let spoken = words::token::language(&tokens);
-        let abilities = self.abilities(&envelope.candidates[..envelope.candidates.len().min(MAX_CANDIDATES)]);
+        let abilities = self.abilities(&candidates[..candidates.len().min(MAX_CANDIDATES)]);
         let mut known: BTreeSet<String> =
             abilities.iter().flat_map(|ability| ability.folders.iter().cloned()).collect();
         for recent in &envelope.recent {

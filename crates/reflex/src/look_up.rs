@@ -75,7 +75,8 @@ impl Repertoire {
     #[must_use]
     pub fn recall(&mut self, text: &str, envelope: &Envelope) -> Option<String> {
         let topic = topic(text)?;
-        crate::dialogue::told(text, &topic, envelope, &mut |text, envelope| self.plan_alone(text, envelope))
+        let candidates = &envelope.candidates;
+        crate::dialogue::told(text, &topic, envelope, &mut |text, envelope| self.plan_alone(text, envelope, candidates))
     }
 
     /// Plans a search of the person's files for the words of a question; `None` for a text that is no question, or where no
@@ -88,7 +89,7 @@ impl Repertoire {
             Lang::En => format!("search my notes for {topic}"),
             Lang::It => format!("cerca {topic} nelle note"),
         };
-        let Reply::Plan(mut plan) = self.plan_alone(&words, envelope) else { return None };
+        let Reply::Plan(mut plan) = self.plan_alone(&words, envelope, &envelope.candidates) else { return None };
         plan.lang = lang;
         for call in &mut plan.calls {
             // The person has said none of it in this way.

@@ -4,7 +4,8 @@
 pub mod row;
 pub mod store;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::tz::TimeZone;
@@ -40,14 +41,13 @@ struct Shown {
 #[derive(Debug)]
 pub struct Schedules {
     store: ScheduleStore,
-    /// The zone for which the queue was made, with its text.
+    /// The zone by whose clock they fire, with its text.
     zone: (String, TimeZone),
-    /// When the schedules whose persons can be sent a message must be looked at: milliseconds since the epoch, and the number.
-    queue: BTreeSet<(u64, u64)>,
-    at: HashMap<u64, u64>,
     /// The run of the door that fires now.
     door: String,
     shown: BTreeMap<String, Shown>,
+    /// When the next one must be looked at; none as long as that was not looked up since the last change.
+    next: Cell<Option<Option<u64>>>,
     /// What the door was told last.
     told: Option<Option<u64>>,
 }
@@ -67,10 +67,9 @@ impl Schedules {
         Ok(Self {
             store: ScheduleStore::open(path)?,
             zone: (String::new(), TimeZone::UTC),
-            queue: BTreeSet::new(),
-            at: HashMap::new(),
             door: String::new(),
             shown: BTreeMap::new(),
+            next: Cell::new(None),
             told: None,
         })
     }
@@ -102,16 +101,12 @@ impl Schedules {
             return Ok(());
         }
         self.zone = (text.to_owned(), zone);
+        self.next.set(None);
+        if self.store.zone()? == text {
+            return Ok(());
+        }
         let (zone, door) = (&self.zone.1, self.door.as_str());
-        let (mut queue, mut at) = (BTreeSet::new(), HashMap::new());
-        self.store.each_active(|row| {
-            if let Some(due) = row.look_at_ms(zone, door).filter(|_| can_be_sent_to(&row.to)) {
-                queue.insert((due, row.number));
-                at.insert(row.number, due);
-            }
-        })?;
-        (self.queue, self.at) = (queue, at);
-        Ok(())
+        self.store.reckon(text, |row| row.look_at_ms(zone, door))
     }
 
     /// The door of this run fires from now on: what an earlier one has begun may have reached its person or not.
@@ -125,20 +120,13 @@ impl Schedules {
         session.clone_into(&mut self.door);
         // It knows of nothing yet.
         self.told = None;
-        for row in self.store.begun()? {
-            self.requeue(&row);
-        }
-        Ok(())
+        self.store.begun()?.iter().try_for_each(|row| self.reckon(row))
     }
 
-    fn requeue(&mut self, row: &ScheduleRow) {
-        if let Some(at) = self.at.remove(&row.number) {
-            self.queue.remove(&(at, row.number));
-        }
-        if let Some(at) = row.look_at_ms(&self.zone.1, &self.door).filter(|_| can_be_sent_to(&row.to)) {
-            self.queue.insert((at, row.number));
-            self.at.insert(row.number, at);
-        }
+    /// Reckons anew when this one must be looked at.
+    fn reckon(&self, row: &ScheduleRow) -> Result<()> {
+        self.next.set(None);
+        self.store.look_at(row.number, row.look_at_ms(&self.zone.1, &self.door))
     }
 
     /// Applies what the table does not hold yet.
@@ -153,7 +141,7 @@ impl Schedules {
             let events: Vec<Event> = own.map(|row| chronicle.read(row)).collect::<Result<_>>()?;
             for number in self.store.apply(&events, last)? {
                 if let Some(row) = self.store.get(number)? {
-                    self.requeue(&row);
+                    self.reckon(&row)?;
                 }
             }
         }
@@ -163,7 +151,16 @@ impl Schedules {
     /// When the next one is due whose person can be sent a message, in milliseconds since the epoch.
     #[must_use]
     pub fn next_ms(&self) -> Option<u64> {
-        self.queue.first().map(|(at, _)| *at)
+        if let Some(known) = self.next.get() {
+            return known;
+        }
+        let next = self.store.first().unwrap_or_else(|error| {
+            tracing::error!(%error, "when the next reminder is due is not known");
+            None
+        });
+        let next = next.map(|(at, _)| at);
+        self.next.set(Some(next));
+        next
     }
 
     /// When the next one is due for this person, in milliseconds since the epoch.
@@ -191,8 +188,8 @@ impl Schedules {
     /// When the schedules cannot be read.
     pub fn due(&self, to: &str, now_ms: u64) -> Result<Option<(ScheduleRow, DueFiring)>> {
         let rows = if to.is_empty() {
-            let due = self.queue.first().filter(|(at, _)| *at <= now_ms);
-            due.map(|(_, number)| self.store.get(*number)).transpose()?.flatten().into_iter().collect()
+            let due = self.store.first()?.filter(|(at, _)| *at <= now_ms);
+            due.map(|(_, number)| self.store.get(number)).transpose()?.flatten().into_iter().collect()
         } else {
             self.store.reminding(to)?
         };

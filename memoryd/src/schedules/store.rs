@@ -39,10 +39,13 @@ const TABLES: &str = "
         begun_by  TEXT NOT NULL DEFAULT '',
         missed    INTEGER NOT NULL DEFAULT 0,
         failures  INTEGER NOT NULL DEFAULT 0,
-        retry_ms  INTEGER NOT NULL DEFAULT 0
+        retry_ms  INTEGER NOT NULL DEFAULT 0,
+        sendable  INTEGER NOT NULL,
+        look_ms   INTEGER
     ) STRICT;
     CREATE INDEX schedules_live ON schedules (principal) WHERE state IN ('active', 'paused');
     CREATE INDEX schedules_to ON schedules (addressee) WHERE state = 'active';
+    CREATE INDEX schedules_due ON schedules (look_ms, number) WHERE sendable AND look_ms IS NOT NULL;
     CREATE INDEX schedules_begun ON schedules (number) WHERE begun IS NOT NULL;
     CREATE TABLE firings (
         number   INTEGER NOT NULL,
@@ -53,8 +56,8 @@ const TABLES: &str = "
         missed   INTEGER NOT NULL,
         PRIMARY KEY (number, key)
     ) STRICT, WITHOUT ROWID;
-    CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), applied INTEGER NOT NULL) STRICT;
-    INSERT INTO progress VALUES (1, 0);";
+    CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), applied INTEGER NOT NULL, zone TEXT NOT NULL) STRICT;
+    INSERT INTO progress VALUES (1, 0, '');";
 
 const COLUMNS: &str = "number, made_seq, made_ms, turn, principal, addressee, what, words, assumed, lang, cadence, state, after, begun, \
     begun_by, missed, failures, retry_ms";
@@ -238,21 +241,48 @@ impl ScheduleStore {
         self.all("begun IS NOT NULL ORDER BY number", &[])
     }
 
-    /// Calls `each` with every active schedule.
+    /// The text of the zone by whose clock it was reckoned when each must be looked at; empty when that was never done.
     ///
     /// # Errors
-    /// When they cannot be read.
-    pub fn each_active(&self, mut each: impl FnMut(&ScheduleRow)) -> Result<()> {
-        let sql = format!("SELECT {COLUMNS} FROM schedules WHERE state = 'active'");
-        let mut look = || {
-            let mut statement = self.db.prepare_cached(&sql)?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                each(&read(row)?);
-            }
-            Ok(())
-        };
-        look().during("reading the schedules")
+    /// When it cannot be read.
+    pub fn zone(&self) -> Result<String> {
+        self.db.query_row("SELECT zone FROM progress", [], |row| row.get(0)).during("reading the schedules")
+    }
+
+    /// Reckons anew when each must be looked at, by the clock of the zone of this text.
+    ///
+    /// # Errors
+    /// What went wrong; then nothing has changed.
+    pub fn reckon(&self, zone: &str, look: impl Fn(&ScheduleRow) -> Option<u64>) -> Result<()> {
+        let what = "reckoning when schedules are due";
+        let transaction = self.db.unchecked_transaction().during(what)?;
+        let all = self.all("state = 'active'", &[])?;
+        for row in &all {
+            set_look(&transaction, row.number, look(row)).during(what)?;
+        }
+        transaction.execute("UPDATE progress SET zone = ?1", [zone]).during(what)?;
+        transaction.commit().during(what)
+    }
+
+    /// Notes when a schedule must be looked at, in milliseconds since the epoch.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn look_at(&self, number: u64, at_ms: Option<u64>) -> Result<()> {
+        set_look(&self.db, number, at_ms).during("writing the schedules")
+    }
+
+    /// The one that must be looked at first among those whose persons can be sent a message, and when.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn first(&self) -> Result<Option<(u64, u64)>> {
+        let sql = "SELECT look_ms, number FROM schedules WHERE sendable AND look_ms IS NOT NULL ORDER BY look_ms, number LIMIT 1";
+        let read = |row: &Row<'_>| Ok((number(row, 0)?, number(row, 1)?));
+        self.db
+            .prepare_cached(sql)
+            .and_then(|mut one| one.query_row([], read).optional())
+            .during("reading the schedules")
     }
 
     /// What this turn has made of just this.
@@ -375,9 +405,14 @@ fn enter(db: &Connection, event: &Event) -> rusqlite::Result<Option<u64>> {
     Ok(Some(said.number))
 }
 
+fn set_look(db: &Connection, of: u64, at_ms: Option<u64>) -> rusqlite::Result<()> {
+    let sql = "UPDATE schedules SET look_ms = ?2 WHERE number = ?1";
+    db.prepare_cached(sql)?.execute(params![signed(of), at_ms.map(signed)]).map(|_| ())
+}
+
 fn made(db: &Connection, event: &Event, said: &ScheduleEvent) -> rusqlite::Result<()> {
     let sql = "INSERT OR IGNORE INTO schedules (number, made_seq, made_ms, turn, principal, addressee, what, words, assumed, lang,
-               cadence, state, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'active', ?12)";
+               cadence, state, after, sendable) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'active', ?12, ?13)";
     db.prepare_cached(sql)?.execute(params![
         signed(said.number),
         signed(event.seq),
@@ -391,6 +426,7 @@ fn made(db: &Connection, event: &Event, said: &ScheduleEvent) -> rusqlite::Resul
         said.lang,
         said.cadence.to_string(),
         said.key,
+        super::can_be_sent_to(&said.to),
     ])?;
     Ok(())
 }

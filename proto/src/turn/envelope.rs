@@ -101,6 +101,28 @@ const fn is_zero(number: &u16) -> bool {
 }
 
 impl Envelope {
+    /// The same without the executors, which are the most of it.
+    #[must_use]
+    pub fn without_candidates(&self) -> Self {
+        Self {
+            nonce: self.nonce,
+            identity: self.identity.clone(),
+            files: self.files.clone(),
+            capsule: self.capsule.clone(),
+            principal: self.principal.clone(),
+            channel: self.channel,
+            lang: self.lang,
+            recent: self.recent.clone(),
+            recalled: self.recalled.clone(),
+            earlier: self.earlier.clone(),
+            done: self.done.clone(),
+            candidates: Vec::new(),
+            mnests: self.mnests.clone(),
+            named: self.named.clone(),
+            home: self.home.clone(),
+        }
+    }
+
     /// An envelope with these candidates and nothing else.
     #[must_use]
     pub fn empty(candidates: Vec<Candidate>, lang: Lang) -> Self {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use metnos_tests::http::{Web, said};
 use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::telegram::{Emulator, Fault};
+use metnos_tests::terminal::Terminal;
 use serde_json::json;
 
 const OWNER: i64 = 5_101;
@@ -177,6 +178,20 @@ fn reminder_of_a_door_that_died_is_given_again_and_says_so() {
     let told = server.told(OWNER, "Feed the cat.");
     assert!(told.text.contains("I may have told you this before"), "{told:?}");
     stands(&set, "delivered");
+    set.verify();
+}
+
+#[test]
+fn reminder_appears_in_an_open_chat_as_soon_as_it_is_due() {
+    let set = Instance::start();
+    let mut terminal = Terminal::of(&set, &["chat"], 120, &[]);
+    terminal.until("› ");
+    terminal.says("remind me in 2 seconds to stretch");
+    terminal.until("I will remind you");
+    terminal.until("Reminder: Stretch.");
+    stands(&set, "delivered");
+    assert!(!set.ask("hello").contains("Reminder"), "it was given once");
+    drop(terminal);
     set.verify();
 }
 

@@ -8,6 +8,8 @@ mod more;
 mod recollection;
 mod which;
 
+use std::collections::BTreeSet;
+
 use metnos_proto::envelope::{Candidate, Envelope, Named};
 use metnos_proto::msg::common::Lang;
 
@@ -27,8 +29,9 @@ const SHORT: usize = 6;
 /// What makes a reply of words by themselves.
 pub type Plain<'a> = dyn FnMut(&str, &Envelope) -> Reply + 'a;
 
-/// Makes a reply of words after those before them; `plain` makes one of words by themselves.
-pub fn reply(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Reply {
+/// Makes a reply of words after those before them; `plain` makes one of words by themselves. `possible` are the kinds of things
+/// that an executor does after all.
+pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Kind>, plain: &mut Plain<'_>) -> Reply {
     let text = &addressed(text, &envelope.home.butler);
     let mut alone = text.understood(envelope, plain);
     let text = text.bare;
@@ -67,7 +70,7 @@ pub fn reply(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Reply {
             return reply;
         }
     }
-    if let Some(kind) = impossible::kind_of(&phrase.plain()).filter(|kind| !is_possible(*kind, envelope)) {
+    if let Some(kind) = impossible::kind_of(&phrase.plain()).filter(|kind| !possible.contains(kind)) {
         return Reply::Cannot(Unable { text: speech::cannot(phrase.lang, kind), is_wish: true });
     }
     if phrase.only_agrees() {
@@ -81,14 +84,6 @@ pub fn told(text: &str, topic: &[String], envelope: &Envelope, plain: &mut Plain
     let lang = crate::language_of(text, envelope.lang);
     let mut talk = Talk { envelope, plain, scratch: None, left: MAX_PLANNED };
     Some(talk.quotes(topic, lang, 1)).filter(|lines| !lines.is_empty())
-}
-
-/// Whether an executor does things of this kind: an example of it asks for one.
-fn is_possible(kind: impossible::Kind, envelope: &Envelope) -> bool {
-    let asks = |say: &str| {
-        Phrase::of(say, envelope.lang).is_some_and(|example| impossible::kind_of(&example.plain()) == Some(kind))
-    };
-    envelope.candidates.iter().any(|one| one.examples.iter().any(|example| asks(example.say())))
 }
 
 /// What is left of words when the butler's name is taken away with which they begin or end: "Alfredo, who are you?".
@@ -157,7 +152,7 @@ impl Turn {
 struct Talk<'a, 'b> {
     envelope: &'a Envelope,
     plain: &'a mut Plain<'b>,
-    /// The envelope of an earlier turn, as far as it differs: made once, for it is large.
+    /// The envelope of an earlier turn, without the executors, which are the same: made once, for it is large.
     scratch: Option<Envelope>,
     /// How many requests may still be planned.
     left: usize,
@@ -167,7 +162,7 @@ impl Talk<'_, '_> {
     /// What these words become by themselves after the first `upto` requests, where only `named` may be meant.
     fn plain(&mut self, text: &str, upto: usize, named: Option<Vec<Named>>) -> Option<Reply> {
         self.left = self.left.checked_sub(1)?;
-        let scratch = self.scratch.get_or_insert_with(|| self.envelope.clone());
+        let scratch = self.scratch.get_or_insert_with(|| self.envelope.without_candidates());
         scratch.recent = self.envelope.recent.get(..upto).unwrap_or_default().to_vec();
         scratch.named = named.unwrap_or_else(|| self.envelope.named.clone());
         Some(addressed(text, &scratch.home.butler).understood(scratch, self.plain))

@@ -238,7 +238,7 @@ fn hostile_words_before_cost_no_more_than_the_bound_and_do_nothing() {
         std::iter::repeat_n(long.as_str(), 10).chain(["delete it again and the second one"]).collect();
     let (text, envelope) = after(&turns, &["notes/a.md", "notes/b.md"], Lang::En);
     let mut planned = 0;
-    let reply = super::reply(&text, &envelope, &mut |_, _| {
+    let reply = super::reply(&text, &envelope, &std::collections::BTreeSet::new(), &mut |_, _| {
         planned += 1;
         Reply::NotUnderstood("no".into())
     });

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use metnos_proto::envelope::Candidate;
 use metnos_proto::msg::common::Lang;
 
+use crate::impossible;
 use crate::matching::contract::{Slot, TextOutput, Want, number_names, slots, text_outputs};
 use crate::matching::frame::Form;
 use crate::matching::paths::{add_folders, bare_path};
@@ -13,6 +14,7 @@ use crate::matching::pattern::Patterns;
 use crate::matching::slots::{Filled, Words, fill};
 use crate::words::lexicon::Mark;
 use crate::words::lists::{self, Places};
+use crate::words::phrase::Phrase;
 use crate::words::token::{Kind, Token, language, tokens};
 
 /// The most examples of one executor that are looked at.
@@ -63,6 +65,8 @@ pub struct Ability {
     pub kinds: PathKinds,
     /// Names of folders in its examples.
     pub folders: BTreeSet<String>,
+    /// The kinds of things of which an example asks for one, among those that nobody usually does here.
+    pub asks_for: Vec<impossible::Kind>,
 }
 
 impl Ability {
@@ -93,7 +97,10 @@ impl Ability {
         let of_form =
             |tokens: &Vec<Token<'_>>| Form::of(tokens, &slots, &folders, reads).filter(|_| patterns.is_empty());
         let forms = examples.iter().filter_map(of_form).collect();
+        let kind = |say: &str| Phrase::of(say, Lang::En).and_then(|example| impossible::kind_of(&example.plain()));
+        let asks_for = candidate.examples.iter().filter_map(|example| kind(example.say())).collect();
         let mut ability = Self {
+            asks_for,
             patterns,
             meanings: examples.iter().map(|tokens| meanings(tokens)).collect(),
             frames: Vec::new(),
