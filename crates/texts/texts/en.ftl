@@ -537,9 +537,11 @@ refusal = { $rule ->
     [folder-link] the way to that file leads through a link or another disk. Name the file itself, where it lies
     [folder-unlisted] the owner has not put that folder among those that may be shown. The owner lists it in metnos.toml and restarts Metnos
     [profile-paths] that path lies outside of what I can see for this. Copy what you need into the workspace
+    [door-listens] this chat waits for reminders already
     [schedule-unknown] I find no reminder like that. Ask “what is planned?” to see them; I changed nothing
     [schedule-several] more than one reminder may be meant, so I changed nothing. Ask “what is planned?”, and name the one that you mean
     [schedule-shown] I do not know which one you mean. Ask “what is planned?” first, then say for instance “cancel the second reminder”
+    [schedule-form] a reminder has one line, of at most about 500 letters, so I planned nothing. Say it shorter
     [schedule-full] too many reminders are planned already. Cancel some of them first
     [schedule-time] I do not understand that time, so I planned nothing. Say it like “tomorrow at 9”, “in 20 minutes” or “every Monday at 7:30”
     [schedule-ambiguous] that may be in the morning or in the evening, so I planned nothing. Say for instance “at 8 in the morning” or “at 20:00”

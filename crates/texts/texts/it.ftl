@@ -536,9 +536,11 @@ refusal = { $rule ->
     [turn-questions] troppe domande in un turno: si è fermato
     [quota-rate] troppe chiamate in poco tempo: riprova tra un momento
     [quota-concurrent] troppe chiamate insieme: riprova tra un momento
+    [door-listens] questa chat aspetta già i promemoria
     [schedule-unknown] non trovo un promemoria così. Chiedi «cosa c'è in programma?» per vederli; non ho cambiato niente
     [schedule-several] i promemoria che potresti intendere sono più di uno, quindi non ho cambiato niente. Chiedi «cosa c'è in programma?» e di' quale
     [schedule-shown] non so quale intendi. Chiedi prima «cosa c'è in programma?», poi di' per esempio «cancella il secondo promemoria»
+    [schedule-form] un promemoria sta su una riga, di circa 500 lettere al massimo, quindi non ho programmato niente. Dillo più in breve
     [schedule-full] ci sono già troppi promemoria in programma. Prima cancellane qualcuno
     [schedule-time] non capisco quando, quindi non ho programmato niente. Di' per esempio «domani alle 9», «fra 20 minuti» o «ogni lunedì alle 7:30»
     [schedule-ambiguous] può essere di mattina o di sera, quindi non ho programmato niente. Di' per esempio «alle 8 di mattina» o «alle 20»

@@ -106,6 +106,8 @@ pub struct Session {
     opening: Rc<Cell<usize>>,
     /// The reminder that it was given last, as long as it has not said that it was shown.
     reminded: RefCell<Option<Firing>>,
+    /// Whether it waits for one.
+    listens: Cell<bool>,
 }
 
 impl Door {
@@ -180,6 +182,7 @@ impl Door {
                 is_turned_away,
                 opening: Rc::default(),
                 reminded: RefCell::default(),
+                listens: Cell::default(),
             });
             let closed = ctl_door::serve(end, Rc::clone(&session)).await;
             session.end_reminder().await;

@@ -232,7 +232,10 @@ impl Schedules {
             Which::All => Ok(live),
             Which::Only => one(live),
             Which::Last => one(live.pop().into_iter().collect()),
-            Which::Number(number) => one(live.into_iter().filter(|row| row.number == *number).collect()),
+            Which::Number(number) => {
+                let own = |row: &ScheduleRow| principal.is_empty() || row.principal == principal;
+                one(self.store.get(*number)?.filter(|row| row.is_live() && own(row)).into_iter().collect())
+            }
             Which::Place(place) => {
                 let shown =
                     self.shown.get(principal).filter(|shown| now_ms.saturating_sub(shown.at_ms) <= SHOWN_FOR_MS);

@@ -103,6 +103,12 @@ pub const fn language_of(lang: Lang) -> Language {
 }
 
 impl ScheduleRow {
+    /// Whether it may still fire.
+    #[must_use]
+    pub const fn is_live(&self) -> bool {
+        matches!(self.state, ScheduleState::Active | ScheduleState::Paused)
+    }
+
     /// When this must be looked at next, in milliseconds since the epoch; `None` for one that will not fire, or that the door
     /// of this run is about to give.
     #[must_use]

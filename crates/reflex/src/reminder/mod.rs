@@ -257,22 +257,7 @@ fn half(phrase: &Phrase<'_>, now: &Zoned) -> Option<Half> {
         own.drain(..prefix);
     }
     let said = plain(&own);
-    let (rings, head) = match (forms::begins(RINGS, &said), forms::begins(HEADS, &said)) {
-        (Some(rings), other) if other.is_none_or(|other| other < rings) => (true, rings),
-        (_, other) => (false, other?),
-    };
-    let has_time = !spans.is_empty();
-    // "Tell me tomorrow to call", and not "tell me today's date".
-    let is_loose = forms::begins(LOOSE, &said) == Some(head) && !matches!(said[0], "reminder" | "promemoria");
-    if has_time && is_loose && forms::begins(ORDERS, &said[head..]).is_none() {
-        return None;
-    }
-    if !has_time && !may_lack_a_time(phrase, &own, &said, (rings, head)) {
-        return None;
-    }
-    if forms::begins(ASKS, &said[head..]).is_some() {
-        return None;
-    }
+    let (rings, head) = head(phrase, &own, &said, !spans.is_empty())?;
     let mut begin = head;
     for _ in 0..MAX_JOINS {
         begin += forms::begins(JOINS, &said[begin..]).unwrap_or(0);
@@ -287,6 +272,19 @@ fn half(phrase: &Phrase<'_>, now: &Zoned) -> Option<Half> {
     let fits = what.iter().map(String::len).sum::<usize>() <= MAX_WHAT && what.len() <= MAX_PARTS;
     let early = rings && own[..head].iter().any(|at| WAKES.contains(&phrase.words[*at].plain.as_str()));
     fits.then_some(Half { lang: phrase.lang, what, when, early })
+}
+
+/// Whether words ask for something that rings, and how many of them ask; `None` when they ask for no reminder.
+fn head(phrase: &Phrase<'_>, own: &[usize], said: &[&str], has_time: bool) -> Option<(bool, usize)> {
+    let (rings, head) = match (forms::begins(RINGS, said), forms::begins(HEADS, said)) {
+        (Some(rings), other) if other.is_none_or(|other| other < rings) => (true, rings),
+        (_, other) => (false, other?),
+    };
+    // "Tell me tomorrow to call", and not "tell me today's date".
+    let is_loose = forms::begins(LOOSE, said) == Some(head) && !matches!(said[0], "reminder" | "promemoria");
+    let orders = !is_loose || forms::begins(ORDERS, &said[head..]).is_some();
+    let fits = if has_time { orders } else { may_lack_a_time(phrase, own, said, (rings, head)) };
+    (fits && forms::begins(ASKS, &said[head..]).is_none()).then_some((rings, head))
 }
 
 /// Where the time stands. What somebody has is no time: of "the parents' evening on Thursday at 18:00", "on Thursday at 18:00".

@@ -1,11 +1,12 @@
 //! Reminders for a person who is here, at a terminal or over HTTP: nothing can be sent to him while he is away. An open chat waits
 //! for them; else they stand before the answer to what he says next.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::msg::common::{Channel, Refusal, Standing};
+use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::{RemindMe, Reminded};
 use metnos_proto::msg::planner::Text;
 use metnos_proto::msg::schedule::{Firing, FiringEnd, NextFiring};
@@ -74,6 +75,15 @@ impl Door {
     }
 }
 
+/// A chat that waits for a reminder, until it does no more.
+struct Listening<'a>(&'a Cell<bool>);
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
 impl Session {
     /// What the user of an open chat is to be reminded of next. That the one before was shown is said with this ask; of one that
     /// was not acknowledged nobody knows.
@@ -88,8 +98,13 @@ impl Session {
         let who = self.door.identify(&voice.speaker).await?;
         if who.standing == Standing::Stranger {
             let why = "nobody who is not known here is reminded of anything";
-            return Err(Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "principal.unpaired", why));
+            return Err(Refusal::new(RefusalCode::Denied, "principal.unpaired", why));
         }
+        // Of two that wait, the second would make the door forget what the first was given.
+        if self.listens.replace(true) {
+            return Err(Refusal::new(RefusalCode::Busy, "door.listens", "this chat waits for reminders already"));
+        }
+        let _listening = Listening(&self.listens);
         let before = self.reminded.borrow_mut().take();
         if let Some(firing) = before {
             self.door.firing_ended(&firing, if ask.shown { FiringEnd::Delivered } else { FiringEnd::Unsure }).await;

@@ -215,9 +215,9 @@ fn times_that_are_none_or_two_or_past_are_refused_and_nothing_is_kept() {
         ("call", "soon", "schedule.time"),
         ("call", "yesterday at 9", "schedule.past"),
         ("call", "next month", "schedule.vague"),
-        ("", "tomorrow", "schedule.words"),
-        ("a\nb", "tomorrow", "schedule.words"),
-        ("call", "", "schedule.words"),
+        ("", "tomorrow", "schedule.form"),
+        ("a\nb", "tomorrow", "schedule.form"),
+        ("call", "", "schedule.form"),
     ] {
         let told = memory.keep_schedule(asker(RoleName::Policyd), &word(CHAT, what, when));
         assert_eq!(no(told), rule, "{what} {when}");

@@ -292,7 +292,7 @@ fn check(word: &KeepSchedule) -> Answer<()> {
     }
     let why =
         format!("a reminder says of what in 1 to {MAX_WHAT} bytes, and when in 1 to {MAX_WHEN}, on one line each");
-    Err(refused(RefusalCode::Invalid, "schedule.words", why))
+    Err(refused(RefusalCode::Invalid, "schedule.form", why))
 }
 
 /// Why words about time are no time at which somebody can be reminded.
