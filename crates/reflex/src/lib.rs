@@ -346,28 +346,8 @@ impl Reflex<'_> {
 
     /// What the words ask for, taken as one request.
     fn whole(&self, tokens: &[Token<'_>]) -> Result<Match, Doubt> {
-        if tokens.is_empty() {
-            return Err(Doubt::Empty);
-        }
         let words = self.words(tokens);
-        let request = Request::of(&words, self.vocabulary, &self.envelope.home.butler);
-        match matching::covered(self.abilities, &self.envelope.mnests, &request) {
-            // "Note call mum tomorrow" may ask for a note, or for something to be done tomorrow.
-            Covered::One(found) if found.open_text.is_some_and(|(begin, end)| is_later(&tokens[begin..end])) => {
-                return Err(Doubt::Later);
-            }
-            Covered::One(found) => return Ok(*found),
-            Covered::Several(_) => return Err(Doubt::Ambiguous),
-            Covered::None => {}
-        }
-        if greets_in_the_middle(tokens) {
-            // "Write hello into …" is an example of ours; "say hello to …" is none.
-            return self.exactly(&words)?.ok_or(Doubt::Unknown);
-        }
-        if words::grammar::is_for_later(tokens, words::grammar::quoted_from(tokens)) {
-            return Err(Doubt::Later);
-        }
-        if let Some(found) = self.exactly(&words)? {
+        if let Some(found) = self.by_form(&words)? {
             return Ok(found);
         }
         let mut found = matching::matches(self.abilities, &self.envelope.mnests, &words).into_iter();
@@ -379,6 +359,32 @@ impl Reflex<'_> {
             return Err(Doubt::HasEffects);
         }
         Ok(best)
+    }
+
+    /// What the words ask for by a pattern or by the form of an example; `None` where only likeness may tell.
+    fn by_form(&self, words: &Words<'_>) -> Result<Option<Match>, Doubt> {
+        let tokens = words.tokens;
+        if tokens.is_empty() {
+            return Err(Doubt::Empty);
+        }
+        let request = Request::of(words, self.vocabulary, &self.envelope.home.butler);
+        match matching::covered(self.abilities, &self.envelope.mnests, &request) {
+            // "Note call mum tomorrow" may ask for a note, or for something to be done tomorrow.
+            Covered::One(found) if found.open_text.is_some_and(|(begin, end)| is_later(&tokens[begin..end])) => {
+                return Err(Doubt::Later);
+            }
+            Covered::One(found) => return Ok(Some(*found)),
+            Covered::Several(_) => return Err(Doubt::Ambiguous),
+            Covered::None => {}
+        }
+        if greets_in_the_middle(tokens) {
+            // "Write hello into …" is an example of ours; "say hello to …" is none.
+            return self.exactly(words)?.ok_or(Doubt::Unknown).map(Some);
+        }
+        if words::grammar::is_for_later(tokens, words::grammar::quoted_from(tokens)) {
+            return Err(Doubt::Later);
+        }
+        self.exactly(words)
     }
 
     /// The one ability of which an example has the very form of the request; the only way to a call that does more than read.
@@ -557,11 +563,12 @@ impl Reflex<'_> {
         self.call_of(text).is_some_and(|found| found.ability == ability)
     }
 
-    /// The call that becomes of an example.
+    /// The call that becomes of an example. Likeness is not asked: it costs most, and an example has its own form.
     fn call_of(&self, text: &str) -> Option<Match> {
         let mut tokens = words::token::tokens(text).filter(|_| is_one_line(text))?;
         forgive_spelling(&mut tokens, self.abilities, self.known);
-        Reflex { text, ..*self }.whole(&tokens).ok()
+        let reflex = Reflex { text, ..*self };
+        reflex.by_form(&reflex.words(&tokens)).ok().flatten()
     }
 
     /// The example that a greeting shows: one that only reads, and has something to read here; the shortest of them, whatever

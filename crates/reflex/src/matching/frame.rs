@@ -331,7 +331,7 @@ fn filled(slots: &[Slot], request: &Request<'_>, found: Vec<Found>) -> Filled {
 }
 
 /// A request without the politeness around it.
-struct Request<'a> {
+pub struct Request<'a> {
     words: &'a Words<'a>,
     begin: usize,
     end: usize,
@@ -340,7 +340,9 @@ struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    fn of(words: &'a Words<'a>) -> Option<Self> {
+    /// Reads a request, once for all executors; `None` where nothing but politeness is left.
+    #[must_use]
+    pub fn of(words: &'a Words<'a>) -> Option<Self> {
         let (begin, polite) = grammar::lead(words.tokens);
         let end = grammar::tail(words.tokens, begin);
         let asks = words.text.trim_end().ends_with('?') && !polite;
@@ -394,10 +396,9 @@ impl<'a> Request<'a> {
 /// The form among those of one executor that the request has, the one that says most: how many words it says, and the
 /// arguments; `None` when there is none, or an argument is missing.
 #[must_use]
-pub fn best(forms: &[Form], slots: &[Slot], words: &Words<'_>) -> Option<(usize, Filled)> {
-    let request = Request::of(words)?;
+pub fn best(forms: &[Form], slots: &[Slot], request: &Request<'_>) -> Option<(usize, Filled)> {
     let fits = forms.iter().filter_map(|form| {
-        let filled = form.matches(slots, &request).filter(|filled| filled.missing.is_empty())?;
+        let filled = form.matches(slots, request).filter(|filled| filled.missing.is_empty())?;
         Some((form.steps.iter().filter(|step| matches!(step, Step::Word(..))).count(), filled))
     });
     fits.max_by_key(|(words, _)| *words)

@@ -167,7 +167,8 @@ pub fn matches(abilities: &[Rc<Ability>], mnests: &[Known], words: &Words<'_>) -
 /// The abilities of which an example has the very form of the request, each once; those whose example says most.
 #[must_use]
 pub fn same_form(abilities: &[Rc<Ability>], words: &Words<'_>) -> Vec<(usize, Filled)> {
-    let best = |(at, one): (usize, &Rc<Ability>)| Some((at, frame::best(&one.forms, &one.slots, words)?));
+    let Some(request) = frame::Request::of(words) else { return Vec::new() };
+    let best = |(at, one): (usize, &Rc<Ability>)| Some((at, frame::best(&one.forms, &one.slots, &request)?));
     let found: Vec<(usize, (usize, Filled))> = abilities.iter().enumerate().filter_map(best).collect();
     let most = found.iter().map(|(_, (words, _))| *words).max().unwrap_or(0);
     found.into_iter().filter(|(_, (words, _))| *words == most).map(|(at, (_, filled))| (at, filled)).collect()

@@ -70,6 +70,9 @@ struct Table {
 pub struct Patterns {
     lines: Vec<Line>,
     tables: Vec<Table>,
+    /// By language the lines that need a word, by its number; and the lines that need none.
+    by_word: [Vec<(u16, usize)>; 2],
+    free: Vec<usize>,
     /// The keys of the words of its lines and their numbers, by language, sorted.
     keys: [Vec<(u64, u16)>; 2],
     /// The spellings of these words, by language.
@@ -128,6 +131,7 @@ impl Patterns {
         let Compiler { nodes, mut slots, .. } = line;
         mark(&nodes, start, &mut slots);
         self.lines.push(Line { nodes, start, slots, needs, lang, table: self.tables.len() - 1, changes });
+        self.enter();
     }
 
     /// The number of a word; a new one for a new word.
@@ -147,6 +151,37 @@ impl Patterns {
             spellings.push(plain.to_owned());
         }
         number
+    }
+
+    /// The lines of which every needed word stands among these, in their order. Most executors share no such word with a request,
+    /// so that a line is not even looked at unless one does.
+    fn possible(&self, numbers: &[Vec<[Option<u16>; 2]>; 2]) -> impl Iterator<Item = &Line> {
+        let present = [0, 1].map(|lang| numbers[lang].iter().flatten().flatten().copied().collect::<Vec<u16>>());
+        let mut lines = self.free.clone();
+        for (present, begins) in present.iter().zip(&self.by_word) {
+            for word in present {
+                let first = begins.partition_point(|(known, _)| known < word);
+                lines.extend(begins[first..].iter().take_while(|(known, _)| known == word).map(|(_, line)| *line));
+            }
+        }
+        lines.sort_unstable();
+        lines.dedup();
+        let stands = move |line: &&Line| {
+            let present = &present[place(line.lang)];
+            line.needs.iter().all(|need| need.iter().any(|word| present.contains(word)))
+        };
+        lines.into_iter().filter_map(|at| self.lines.get(at)).filter(stands)
+    }
+
+    /// Enters the last line under the words of which one must stand: the fewest of them.
+    fn enter(&mut self) {
+        let Some((at, line)) = self.lines.iter().enumerate().next_back() else { return };
+        let Some(words) = line.needs.iter().min_by_key(|need| need.len()) else { return self.free.push(at) };
+        let begins = &mut self.by_word[place(line.lang)];
+        for word in words {
+            let place = begins.partition_point(|known| *known < (*word, at));
+            begins.insert(place, (*word, at));
+        }
     }
 
     fn find(&self, key: u64, lang: Lang) -> Option<u16> {
@@ -258,3 +293,6 @@ fn mark(nodes: &[Node], start: usize, slots: &mut [LineSlot]) {
         slot.ends = own.any(|(_, node)| matches!(node, Node::Slot(_, next) if reached(nodes, *next).1));
     }
 }
+
+#[cfg(test)]
+mod tests;

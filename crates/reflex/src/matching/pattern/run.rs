@@ -119,17 +119,10 @@ pub fn best(patterns: &Patterns, request: &Request<'_>) -> Vec<Found> {
         return Vec::new();
     }
     let numbers = [Lang::En, Lang::It].map(|lang| request.numbers(patterns, lang));
-    let mut present = [Vec::new(), Vec::new()];
-    for (present, numbers) in present.iter_mut().zip(&numbers) {
-        *present = numbers.iter().flatten().flatten().copied().collect::<Vec<u16>>();
-    }
     let mut steps = 0;
     let mut found = Vec::new();
-    for line in &patterns.lines {
+    for line in patterns.possible(&numbers) {
         let lang = place(line.lang);
-        if !line.needs.iter().all(|need| need.iter().any(|word| present[lang].contains(word))) {
-            continue;
-        }
         let memo = vec![None; line.nodes.len() * (request.len() + 1)];
         let mut run = Run { line, request, numbers: &numbers[lang], memo, steps };
         let read = run.line();
