@@ -35,7 +35,7 @@ fn event(seq: u64, said: &ScheduleEvent) -> Event {
 
 fn made(number: u64) -> ScheduleEvent {
     let (minute, hour, weekday) = (number % 60, number / 60 % 24, number % 7);
-    let cadence = if number % 2 == 0 {
+    let cadence = if number.is_multiple_of(2) {
         serde_json::json!({ "cron": format!("{minute} {hour} * * {weekday}") })
     } else {
         serde_json::json!({ "once": format!("2026-{:02}-{:02}T{hour:02}:{minute:02}:00", 5 + number % 8, 1 + number % 28) })

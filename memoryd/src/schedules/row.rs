@@ -131,10 +131,8 @@ impl ScheduleRow {
             return None;
         }
         if let Some(Begun { key, missed, .. }) = &self.begun {
-            let at = key
-                .parse::<DateTime>()
-                .ok()
-                .and_then(|civil| Some(zone.to_ambiguous_timestamp(civil).compatible().ok()?));
+            let at =
+                key.parse::<DateTime>().ok().and_then(|civil| zone.to_ambiguous_timestamp(civil).compatible().ok());
             let at_ms = at.map_or(self.made_ms, ms_of);
             return Some(DueFiring { key: key.clone(), at_ms, missed: *missed, again: true });
         }
