@@ -68,7 +68,7 @@ impl Cadence {
     /// - a recurrence is a cron where the reading has one, else a rule whose `UNTIL` is put on the wall clock.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why the reading gives no cadence.
     pub fn of_reading(reading: &Reading, now: &Zoned) -> Result<(Self, Vec<Assumed>), Unfit> {
         let start = reading.start.as_ref().map(|start| start.with_time_zone(now.time_zone().clone()));
         let day = reading.grain.is_some_and(|grain| grain == Grain::Day);

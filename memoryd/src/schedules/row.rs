@@ -8,7 +8,7 @@ use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::Lang;
 use metnos_schedule::{Cadence, Language};
 
-/// How many of the next times a person is told.
+/// The most upcoming due times that are listed for a schedule.
 const NEXT: usize = 3;
 /// A firing that was begun so much later than it was due is late, and says so, in milliseconds.
 pub const LATE_MS: u64 = 120_000;

@@ -224,7 +224,7 @@ fn is_list(text: &str, lang: Lang) -> bool {
     Phrase::of(text, lang).is_some_and(|phrase| listing::is_asked(&phrase.plain()))
 }
 
-/// The moment that it is in the household; `None` where nobody has said so.
+/// The current time in the household's time zone; `None` if the envelope carries no time.
 fn now_of(envelope: &Envelope) -> Option<Zoned> {
     let zone = Zone::read(&envelope.home.zone).unwrap_or_default();
     zone.at(envelope.home.now).filter(|_| envelope.home.now > 0)

@@ -112,7 +112,7 @@ impl Memory {
     /// Shows a schedule with its last firings.
     ///
     /// # Errors
-    /// When there is none of this number, or it cannot be read.
+    /// If no schedule has this number, or its record cannot be read.
     pub fn show_schedule(&mut self, word: &ShowSchedule) -> Answer<ScheduleHistory> {
         let now = self.schedules_now()?;
         let none =
