@@ -19,6 +19,7 @@ use metnos_proto::msg::memoryd::{
     SuspendTurn, SystemEvent, Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnOwner, TurnTakenUp, Verify,
     VerifyReport, WhoseTurn,
 };
+use metnos_proto::msg::people::Household;
 use metnos_proto::msg::schedule::{
     ChangeSchedules, FiringDue, FiringEnded, FiringTaken, KeepSchedule, ListSchedules, NextFiring, ShowSchedule,
     TakeFiring,
@@ -399,6 +400,17 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
         Ok((self.memory.system_event(self.asker(RoleName::Policyd), &ask)?, []))
+    }
+
+    fn household(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: Household,
+        []: [Sealed; 0],
+    ) -> Served<Done, 0> {
+        self.memory.household(ask)?;
+        Ok((Done {}, []))
     }
 
     fn keep_schedule(

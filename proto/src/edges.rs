@@ -13,7 +13,7 @@ mod vocabulary {
     pub use crate::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAnswer, QuarantineReport};
     pub use crate::doc::grant::GrantList;
     pub use crate::doc::models::{ModelList, ModelScan, ModelTest};
-    pub use crate::doc::people::{AutonomyAnswer, PairingAnswer};
+    pub use crate::doc::people::{AutonomyAnswer, PairingAnswer, PersonsAnswer};
     pub use crate::doc::policy::PolicyCheck;
     pub use crate::doc::schedule::{ScheduleHistory, ScheduleList};
     pub use crate::doc::undo::{ActList, UndoReport};
@@ -230,6 +230,7 @@ crate::edges! {
         ask list_schedules(ListSchedules, 0) -> (Doc<ScheduleList>, 1) within 10_000;
         ask change_schedules(ChangeSchedules, 0) -> (Doc<ScheduleList>, 1) within 10_000;
         ask show_schedule(ShowSchedule, 0) -> (Doc<ScheduleHistory>, 1) within 10_000;
+        ask household(Household, 0) -> (Done, 0) within 10_000;
         note ChainHead;
     }
 
@@ -254,6 +255,7 @@ crate::edges! {
         ask vaglio(VaglioAsk, 0) -> (Doc<VaglioAnswer>, 1) within 10_000;
         ask rite(Rite, 0) -> (Doc<ConstitutionReport>, 1) within 15_000;
         ask pairing(PairingAsk, 0) -> (Doc<PairingAnswer>, 1) within 15_000;
+        ask persons(PersonsAsk, 0) -> (Doc<PersonsAnswer>, 1) within 15_000;
         ask autonomy(AutonomyAsk, 0) -> (Doc<AutonomyAnswer>, 1) within 15_000;
         ask automation(AutomationAsk, 0) -> (Doc<AutomationAnswer>, 1) within 15_000;
         ask vault(VaultAsk, 0) -> (Doc<VaultAnswer>, 1) within 15_000;

@@ -18,6 +18,7 @@ use metnos_proto::msg::memoryd::{
     Anchored, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended,
     ExecutorBorn, ExecutorLost, ModelAsked, Recorded, Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
 };
+use metnos_proto::msg::people::Household;
 use metnos_proto::msg::sandboxd::{
     Birth, Born, ClearFindings, Decided, Fill, Forget, Install, Kill, KilledCount, Pool, PoolEntry, PoolListing,
     Resolve, Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile,
@@ -173,6 +174,10 @@ impl policyd_memoryd::ServeBlocking for Memory {
     }
 
     fn clean_turn(&mut self, _: &FromPolicyd, _: TraceId, _: CleanTurn, []: [Sealed; 0]) -> Served<Done, 0> {
+        Ok((Done {}, []))
+    }
+
+    fn household(&mut self, _: &FromPolicyd, _: TraceId, _: Household, []: [Sealed; 0]) -> Served<Done, 0> {
         Ok((Done {}, []))
     }
 

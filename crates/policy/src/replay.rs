@@ -245,6 +245,7 @@ impl Trace {
         let paired = principal.get("paired").and_then(Value::as_bool).unwrap_or(false);
         let who = match principal.get("role").and_then(Value::as_str) {
             Some("owner" | "scheduler") if paired => Who::Owner,
+            Some("adult") if paired => Who::Adult,
             Some("guest") if paired => Who::Guest,
             Some(_) | None => Who::Unpaired,
         };

@@ -35,25 +35,49 @@ or = { $some } or { $last }
 left-alone = All right, I leave it.
 not-again = I do not repeat on my own what changes something. Say the whole request once more.
 nothing-asks = Nothing waits for a yes or a no in words. What waits for your decision is on its card: answer it there. All of them: `metnosctl approval list`.
-reminder-made = I will remind you { $when } ({ $zone }): { $what }. Say “undo” to take it back.
+reminder-made = I will remind { $who ->
+    [none] you
+   *[other] { $who }
+} { $when } ({ $zone }): { $what }. Say “undo” to take it back.
 reminder-next = The next times: { $times }.
 reminder-here = I can tell you only here: in an open chat, or when you next say something. In a Telegram chat I write by myself.
+reminder-in-chat = I write to you on Telegram.
+reminder-there = { $who } gets it in an open chat, or with the next answer: on Telegram I could write by myself.
+message-sent = I pass it on to { $who }: “{ $what }”.
+message-nobody = There was nobody to tell.
+message = { $from } says: { $what }
+person-unknown = I know nobody called { $name } here, so I passed nothing on. I know { $names }.
 reminder-none = Nothing is planned.
-reminder-line = { $number }. { $when }: { $what }{ $state ->
+reminder-line = { $number }. { $when }: { $what }{ $who ->
+    [none] {""}
+   *[other] {" "}(for { $who })
+}{ $state ->
     [active] {""}
     [paused] {" "}(paused)
    *[other] {" "}({ $state })
 }
 reminder-changed = { $act ->
-    [cancelled] I will not remind you any more: { $what } ({ $when }).
+    [cancelled] I will not remind { $who ->
+        [none] you
+       *[other] { $who }
+    } any more: { $what } ({ $when }).
     [paused] Paused: { $what } ({ $when }).
-    [resumed] I remind you again: { $what } ({ $when }).
-   *[other] { $act }: { $what } ({ $when }).
+    [resumed] I remind { $who ->
+        [none] you
+       *[other] { $who }
+    } again: { $what } ({ $when }).
+   *[other] { $act }: { $what } ({ $when }, { $who }).
 }
 reminder-of-what = Of what shall I remind you? Say it in one sentence, for instance “remind me tomorrow at 9 to call the dentist”. I planned nothing yet.
-reminder-when = When shall I remind you: { $what }? Say for instance “tomorrow at 9”, “in 20 minutes” or “every Monday at 7:30”. I planned nothing yet.
+reminder-when = When shall I remind { $who ->
+    [none] you
+   *[other] { $who }
+}: { $what }? Say for instance “tomorrow at 9”, “in 20 minutes” or “every Monday at 7:30”. I planned nothing yet.
 reminder-which = At { $one } or at { $other }? I planned nothing yet.
-reminder = Reminder: { $what }
+reminder = { $from ->
+    [none] Reminder
+   *[other] Reminder from { $from }
+}: { $what }
 reminder-due = It was due { $due }.
 reminder-missed = { $count ->
     [one] One time before it went by unnoticed.
@@ -66,13 +90,13 @@ you-said = { $when ->
 }
 you-said-nothing = I find nothing that you have told me about that.
 cannot-yet = { $kind ->
-    [reminder] I can remind you yourself, at a time that you name (“remind me tomorrow at 9 to call the dentist”). Other things with reminders, alarms or timers I cannot do yet.
+    [reminder] I can remind you, and others of the household whom I know by name, at a time that you name (“remind me tomorrow at 9 to call the dentist”). Other things with reminders, alarms or timers I cannot do yet.
     [mail] I cannot read or send mail yet.
     [calendar] I cannot see or change a calendar yet.
     [weather] I cannot look up the weather yet.
     [music] I cannot play music or videos yet.
     [home] I cannot switch lights or other things in the house yet.
-    [phone] I cannot make calls or send and read messages yet.
+    [phone] I cannot make calls, nor send messages to anybody but the people of the household whom I know by name (`metnosctl people add`).
     [news] I cannot look up the news yet.
     [shopping] I cannot buy, order or pay anything yet.
     [maps] I cannot look up ways, traffic, timetables or places nearby yet.
@@ -551,6 +575,15 @@ refusal = { $rule ->
     [schedule-literal] of what and when I remind you must stand in your own words, so I planned nothing
     [schedule-turn] that is more than I plan for one request. Say anew what is still to be done
     [schedule-unattended] nobody has asked for this, so nothing was planned
+    [people-unknown] I know nobody called so here, so I passed nothing on
+    [people-nobody] I do not know your name yet, so I pass nothing on to others. Whoever looks after this machine gives you one with `metnosctl people`
+    [people-guest] a guest has nothing passed on to others
+    [people-child] I pass nothing on outside the household
+    [people-self] that is you
+    [people-alone] there is nobody else of the household whom I could reach
+    [people-unreachable] I know this person by name, but cannot reach anybody there yet: a chat has to be paired first
+    [people-words] your words do not say that, so I passed nothing on
+    [schedule-sent] what was passed on cannot be taken back
     [undo-nothing] there is nothing that can be taken back
     [undo-thing] I find nothing that you did to this and that could be taken back, so I changed nothing
     [undo-several] this was added or taken off together with other things, so I changed nothing. Take it off the list or put it on it by its name, or say “undo what you did with the list”

@@ -35,25 +35,49 @@ or = { $some } o { $last }
 left-alone = Va bene, lascio stare.
 not-again = Non ripeto da solo ciò che modifica qualcosa. Di’ di nuovo la richiesta intera.
 nothing-asks = Niente aspetta un sì o un no a parole. Ciò che aspetta una tua decisione sta sulla sua scheda: rispondi lì. Tutte: `metnosctl approval list`.
-reminder-made = Te lo ricorderò { $when } ({ $zone }): { $what }. Di’ «annulla» per tornare indietro.
+reminder-made = { $who ->
+    [none] Te lo ricorderò
+   *[other] Lo ricorderò a { $who }
+} { $when } ({ $zone }): { $what }. Di’ «annulla» per tornare indietro.
 reminder-next = Le prossime volte: { $times }.
 reminder-here = Te lo posso dire solo qui: in una chat aperta, o la prossima volta che mi scrivi. In una chat di Telegram ti scrivo io.
+reminder-in-chat = Ti scrivo su Telegram.
+reminder-there = { $who } lo riceve in una chat aperta, o con la prossima risposta: su Telegram potrei scrivere io.
+message-sent = Lo dico a { $who }: «{ $what }».
+message-nobody = Non c'era nessuno a cui dirlo.
+message = { $from } dice: { $what }
+person-unknown = Qui non conosco nessuno di nome { $name }, quindi non ho riferito niente. Conosco { $names }.
 reminder-none = Non c'è niente in programma.
-reminder-line = { $number }. { $when }: { $what }{ $state ->
+reminder-line = { $number }. { $when }: { $what }{ $who ->
+    [none] {""}
+   *[other] {" "}(per { $who })
+}{ $state ->
     [active] {""}
     [paused] {" "}(sospeso)
    *[other] {" "}({ $state })
 }
 reminder-changed = { $act ->
-    [cancelled] Non te lo ricorderò più: { $what } ({ $when }).
+    [cancelled] { $who ->
+        [none] Non te lo ricorderò più
+       *[other] Non lo ricorderò più a { $who }
+    }: { $what } ({ $when }).
     [paused] Sospeso: { $what } ({ $when }).
-    [resumed] Te lo ricordo di nuovo: { $what } ({ $when }).
-   *[other] { $act }: { $what } ({ $when }).
+    [resumed] { $who ->
+        [none] Te lo ricordo di nuovo
+       *[other] Lo ricordo di nuovo a { $who }
+    }: { $what } ({ $when }).
+   *[other] { $act }: { $what } ({ $when }, { $who }).
 }
 reminder-of-what = Che cosa ti devo ricordare? Dillo in una frase, per esempio «ricordami domani alle 9 di chiamare il dentista». Non ho ancora programmato niente.
-reminder-when = Quando te lo devo ricordare: { $what }? Di’ per esempio «domani alle 9», «fra 20 minuti» o «ogni lunedì alle 7:30». Non ho ancora programmato niente.
+reminder-when = { $who ->
+    [none] Quando te lo devo ricordare
+   *[other] Quando lo devo ricordare a { $who }
+}: { $what }? Di’ per esempio «domani alle 9», «fra 20 minuti» o «ogni lunedì alle 7:30». Non ho ancora programmato niente.
 reminder-which = Alle { $one } o alle { $other }? Non ho ancora programmato niente.
-reminder = Promemoria: { $what }
+reminder = { $from ->
+    [none] Promemoria
+   *[other] Promemoria da { $from }
+}: { $what }
 reminder-due = Era per { $due }.
 reminder-missed = { $count ->
     [one] La volta prima è passata senza avviso.
@@ -66,13 +90,13 @@ you-said = { $when ->
 }
 you-said-nothing = Non trovo niente che tu mi abbia detto su questo.
 cannot-yet = { $kind ->
-    [reminder] Posso ricordare qualcosa a te, all'ora che mi dici («ricordami domani alle 9 di chiamare il dentista»). Altro con promemoria, sveglie o timer non lo so ancora fare.
+    [reminder] Posso ricordare qualcosa a te, e ad altri di casa che conosco per nome, all'ora che mi dici («ricordami domani alle 9 di chiamare il dentista»). Altro con promemoria, sveglie o timer non lo so ancora fare.
     [mail] Non so ancora leggere o mandare posta.
     [calendar] Non so ancora vedere o cambiare un calendario.
     [weather] Non so ancora guardare che tempo fa.
     [music] Non so ancora far sentire musica o mostrare video.
     [home] Non so ancora comandare luci o altre cose della casa.
-    [phone] Non so ancora telefonare, né mandare o leggere messaggi.
+    [phone] Non so telefonare, né mandare messaggi ad altri che a chi in casa conosco per nome (`metnosctl people add`).
     [news] Non so ancora cercare le notizie.
     [shopping] Non so ancora comprare, ordinare o pagare.
     [maps] Non so ancora cercare strade, traffico, orari o posti qui vicino.
@@ -550,6 +574,15 @@ refusal = { $rule ->
     [schedule-literal] che cosa e quando ricordarti deve stare nelle tue parole, quindi non ho programmato niente
     [schedule-turn] è più di quanto programmo per una sola richiesta. Di' di nuovo quello che manca
     [schedule-unattended] non me l'ha chiesto nessuno, quindi non ho programmato niente
+    [people-unknown] qui non conosco nessuno che si chiami così, quindi non ho riferito niente
+    [people-nobody] non so ancora come ti chiami, quindi non riferisco niente ad altri. Chi si occupa di questa macchina ti dà un nome con `metnosctl people`
+    [people-guest] un ospite non fa riferire niente ad altri
+    [people-child] fuori di casa non riferisco niente
+    [people-self] quella persona sei tu
+    [people-alone] in casa non c'è nessun altro che io possa raggiungere
+    [people-unreachable] conosco questa persona per nome, ma non la posso ancora raggiungere: prima va abbinata una chat
+    [people-words] le tue parole non dicono questo, quindi non ho riferito niente
+    [schedule-sent] ciò che è stato riferito non si può ritirare
     [undo-nothing] non c'è niente che si possa annullare
     [undo-thing] non trovo niente che tu abbia fatto a questo e che si possa annullare, quindi non ho cambiato niente
     [undo-several] questo è stato aggiunto o tolto insieme ad altre cose, quindi non ho cambiato niente. Toglilo dalla lista o rimettilo chiamandolo per nome, oppure di’ «annulla quello che hai fatto con la lista»

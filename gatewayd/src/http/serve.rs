@@ -211,7 +211,7 @@ async fn known(http: &Http, head: &Parts, from_page: bool) -> Result<(Rc<Caller>
     let speaks = spoken(&head.headers);
     let who = http.door.identify(&Speaker { lang: speaks, ..speaker(&digest) }).await?;
     let most_streams = match who.standing {
-        Standing::Owner => MAX_STREAMS_OF_ONE,
+        Standing::Owner | Standing::Adult => MAX_STREAMS_OF_ONE,
         Standing::Guest => MAX_STREAMS_OF_GUEST,
         Standing::Stranger => {
             http.forget(&who.principal);
@@ -278,7 +278,7 @@ fn status(http: &Http, who: &Identified) -> Status {
                 connections: http.connections.get(),
             })
         }
-        Standing::Guest | Standing::Stranger => None,
+        Standing::Adult | Standing::Guest | Standing::Stranger => None,
     };
     let (standing, level, lang) = (who.standing.into(), who.level.into(), who.lang.into());
     Status { principal: who.principal.clone(), standing, level, lang, door }

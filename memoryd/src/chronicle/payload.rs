@@ -24,6 +24,11 @@ const fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
 macro_rules! payloads {
     ($($(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*
@@ -227,12 +232,18 @@ payloads! {
         /// When one that was made is due.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         cadence: Value,
+        /// Who has it said, where that is another person than the one who is reminded: the name.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        from: String,
         /// The civil time of a firing at which it was due; of another act, at which it was done.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         key: String,
         /// The language of one that was made: `en`, `it`.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         lang: String,
+        /// Whether it is a message, which is given at once.
+        #[serde(default, skip_serializing_if = "is_false")]
+        message: bool,
         /// How many due times before a firing went by.
         #[serde(default, skip_serializing_if = "is_zero")]
         missed: u32,
@@ -371,8 +382,10 @@ impl ScheduleEvent {
             act: act.to_owned(),
             assumed: Vec::new(),
             cadence: Value::Null,
+            from: String::new(),
             key: String::new(),
             lang: String::new(),
+            message: false,
             missed: 0,
             number,
             to: String::new(),
@@ -488,7 +501,7 @@ mod tests {
             Evolution { act: s(), candidate, digests: vec![s()], executor: s(), version: s(), why: s() } => Evolution,
             SystemEvent { kind: s(), text: s() } => SystemEvent,
             ScheduleEvent::new("begun", 3) => ScheduleEvent,
-            ScheduleEvent { assumed: vec![s()], cadence: serde_json::json!({ "z": 1, "a": s() }), key: s(), lang: s(), missed: 1,
+            ScheduleEvent { assumed: vec![s()], cadence: serde_json::json!({ "z": 1, "a": s() }), from: s(), key: s(), lang: s(), message: true, missed: 1,
                 to: s(), what: s(), when: s(), ..ScheduleEvent::new("made", 4) } => ScheduleEvent,
             PayloadRedacted { payload_sha256: s(), seq: 7, why: s() } => PayloadRedacted,
             Checkpoint { act: s(), at_seq: 3, digest: s(), id: s(), tag: s(), why: s() } => Checkpoint,

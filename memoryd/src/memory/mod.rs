@@ -7,6 +7,7 @@
 mod chain_head;
 mod clean_turns;
 mod envelope;
+mod household;
 mod journal;
 mod medium_tier;
 mod owner_files;
@@ -32,6 +33,7 @@ use metnos_proto::msg::memoryd::ChainHead;
 use chain_head::ChainHeads;
 use clean_turns::CleanTurns;
 use envelope::Catalogue;
+use household::WhoIsWho;
 use journal::Journal;
 use medium_tier::MediumTier;
 use owner_files::OwnerFiles;
@@ -64,6 +66,7 @@ pub struct Memory {
     medium: MediumTier,
     suspended: SuspendedTurns,
     schedules: Schedules,
+    who_is_who: WhoIsWho,
     clean: CleanTurns,
     files: OwnerFiles,
     catalogue: Catalogue,
@@ -101,6 +104,7 @@ impl Memory {
             medium,
             suspended,
             schedules,
+            who_is_who: WhoIsWho::default(),
             clean: CleanTurns::default(),
             files,
             catalogue: Catalogue::default(),

@@ -197,12 +197,25 @@ impl Schedules {
         Ok(due.min_by_key(|(row, due)| (due.at_ms, row.number)))
     }
 
-    /// Those of a principal, or of everybody, the one that is due first before the others.
+    /// Those of these principals, or with none of everybody, in the order in which they were made.
+    fn of_any(&self, principals: &[&str], ended: bool) -> Result<Vec<ScheduleRow>> {
+        if principals.is_empty() {
+            return self.store.of("", ended, MAX_LISTED);
+        }
+        let mut rows = Vec::new();
+        for principal in principals {
+            rows.extend(self.store.of(principal, ended, MAX_LISTED)?);
+        }
+        rows.sort_by_key(|row| row.number);
+        Ok(rows)
+    }
+
+    /// Those of these principals, or with none of everybody, the one that is due first before the others.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn listed(&self, principal: &str, ended: bool) -> Result<Vec<ScheduleRow>> {
-        let mut rows = self.store.of(principal, ended, MAX_LISTED)?;
+    pub fn listed(&self, principals: &[&str], ended: bool) -> Result<Vec<ScheduleRow>> {
+        let mut rows = self.of_any(principals, ended)?;
         rows.sort_by_cached_key(|row| (row.look_at_ms(&self.zone.1, "").unwrap_or(u64::MAX), row.number));
         Ok(rows)
     }
@@ -216,12 +229,14 @@ impl Schedules {
         }
     }
 
-    /// Which of the schedules of a principal, or of everybody, are meant among those that may still fire.
+    /// Which of the schedules of a person who speaks as these principals, the first of them now, or with none of everybody, are meant
+    /// among those that may still fire.
     ///
     /// # Errors
     /// A refusal when none is, or more than one may be.
-    pub fn meant(&self, principal: &str, which: &Which, now_ms: u64) -> Result<Vec<ScheduleRow>> {
-        let mut live = self.store.of(principal, false, MAX_LISTED)?;
+    pub fn meant(&self, principals: &[&str], which: &Which, now_ms: u64) -> Result<Vec<ScheduleRow>> {
+        let principal = principals.first().copied().unwrap_or_default();
+        let mut live = self.of_any(principals, false)?;
         let one = |found: Vec<ScheduleRow>| match found.len() {
             0 => Err(unknown().into()),
             1 => Ok(found),
@@ -233,7 +248,7 @@ impl Schedules {
             Which::Only => one(live),
             Which::Last => one(live.pop().into_iter().collect()),
             Which::Number(number) => {
-                let own = |row: &ScheduleRow| principal.is_empty() || row.principal == principal;
+                let own = |row: &ScheduleRow| principals.is_empty() || principals.contains(&row.principal.as_str());
                 one(self.store.get(*number)?.filter(|row| row.is_live() && own(row)).into_iter().collect())
             }
             Which::Place(place) => {

@@ -46,6 +46,10 @@ pub struct ScheduleRow {
     pub principal: String,
     /// Who is reminded.
     pub to: String,
+    /// Who has it said, where that is another person: the name.
+    pub from: String,
+    /// Whether it is a message, which is given at once.
+    pub message: bool,
     /// Of what.
     pub what: String,
     /// When, in words.
@@ -171,6 +175,8 @@ impl ScheduleRow {
             number: self.number,
             principal: self.principal.clone(),
             to: self.to.clone(),
+            person: String::new(),
+            message: self.message,
             what: self.what.clone(),
             when: self.when.clone(),
             told: self.told(now.datetime(), lang),

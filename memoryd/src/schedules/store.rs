@@ -18,7 +18,7 @@ use crate::chronicle::payload::{PayloadRedacted, ScheduleEvent};
 use crate::error::{During, Error, Result};
 
 /// The version of the tables below.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
 
 const TABLES: &str = "
     CREATE TABLE schedules (
@@ -28,6 +28,8 @@ const TABLES: &str = "
         turn      BLOB CHECK (turn IS NULL OR length(turn) = 16),
         principal TEXT NOT NULL,
         addressee TEXT NOT NULL,
+        sender    TEXT NOT NULL,
+        message   INTEGER NOT NULL,
         what      TEXT NOT NULL,
         words     TEXT NOT NULL,
         assumed   TEXT NOT NULL,
@@ -60,7 +62,7 @@ const TABLES: &str = "
     INSERT INTO progress VALUES (1, 0, '');";
 
 const COLUMNS: &str = "number, made_seq, made_ms, turn, principal, addressee, what, words, assumed, lang, cadence, state, after, begun, \
-    begun_by, missed, failures, retry_ms";
+    begun_by, missed, failures, retry_ms, sender, message";
 
 /// What an event says of a schedule: the names that the chronicle has for it.
 pub mod act {
@@ -130,6 +132,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ScheduleRow> {
         after: after.parse::<DateTime>().map_err(|_| odd(12, &after))?,
         begun: begun.map(|key| Begun { key, by, missed, retry_ms }),
         failures: row.get(16)?,
+        from: text(18)?,
+        message: row.get(19)?,
     })
 }
 
@@ -285,12 +289,13 @@ impl ScheduleStore {
             .during("reading the schedules")
     }
 
-    /// What this turn has made of just this.
+    /// What this turn has made of just this for this person.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn made_in(&self, turn: TurnId, what: &str, words: &str) -> Result<Option<ScheduleRow>> {
-        let found = self.all("turn = ?1 AND what = ?2 AND words = ?3", &[&turn.to_bytes(), &what, &words])?;
+    pub fn made_in(&self, turn: TurnId, to: &str, what: &str, words: &str) -> Result<Option<ScheduleRow>> {
+        let of = "turn = ?1 AND addressee = ?2 AND what = ?3 AND words = ?4";
+        let found = self.all(of, &[&turn.to_bytes(), &to, &what, &words])?;
         Ok(found.into_iter().next())
     }
 
@@ -412,7 +417,8 @@ fn set_look(db: &Connection, of: u64, at_ms: Option<u64>) -> rusqlite::Result<()
 
 fn made(db: &Connection, event: &Event, said: &ScheduleEvent) -> rusqlite::Result<()> {
     let sql = "INSERT OR IGNORE INTO schedules (number, made_seq, made_ms, turn, principal, addressee, what, words, assumed, lang,
-               cadence, state, after, sendable) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'active', ?12, ?13)";
+               cadence, state, after, sendable, sender, message)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'active', ?12, ?13, ?14, ?15)";
     db.prepare_cached(sql)?.execute(params![
         signed(said.number),
         signed(event.seq),
@@ -427,6 +433,8 @@ fn made(db: &Connection, event: &Event, said: &ScheduleEvent) -> rusqlite::Resul
         said.cadence.to_string(),
         said.key,
         super::can_be_sent_to(&said.to),
+        said.from,
+        said.message,
     ])?;
     Ok(())
 }

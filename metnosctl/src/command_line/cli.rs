@@ -10,8 +10,8 @@ use metnos_proto::msg::memoryd::{MAX_RECALLED, MAX_TAIL};
 use metnos_proto::role::RoleName;
 
 use crate::command_line::nouns::{
-    AutonomyCommand, BudgetCommand, HookCommand, ModelsCommand, PairingCommand, RiteCommand, ScheduleCommand,
-    SecretCommand, TelegramCommand, TimerCommand, VaglioCommand,
+    AutonomyCommand, BudgetCommand, HookCommand, ModelsCommand, PairingCommand, PeopleCommand, RiteCommand,
+    ScheduleCommand, SecretCommand, TelegramCommand, TimerCommand, VaglioCommand,
 };
 
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
@@ -109,6 +109,9 @@ pub enum Command {
     /// Manage who may speak to this instance
     #[command(subcommand)]
     Pairing(PairingCommand),
+    /// Manage the persons of the household, and who speaks as whom
+    #[command(subcommand)]
+    People(PeopleCommand),
     /// Show and set what each principal may do without asking
     #[command(subcommand)]
     Autonomy(AutonomyCommand),

@@ -3,7 +3,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use metnos_proto::msg::common::{Channel, Lang, Level, Standing};
+use metnos_proto::msg::common::{Channel, Lang, Level, Role, Standing};
 
 /// List Metnos' own proposals, how each was weighed, and answer them
 #[derive(Debug, Subcommand)]
@@ -177,6 +177,9 @@ pub struct ScheduleAdd {
     /// When, such as "tomorrow at 9", "in 20 minutes" or "every Monday at 7:30"
     #[arg(long, value_name = "WORDS")]
     pub when: String,
+    /// Who is reminded, by name [default: you]
+    #[arg(long, value_name = "NAME")]
+    pub to: Option<String>,
     /// The language of both [default: the one that they show, else English]
     #[arg(long, value_parser = languages())]
     pub lang: Option<Lang>,
@@ -214,6 +217,9 @@ pub enum PairingCommand {
         /// What he becomes
         #[arg(long = "as", value_name = "ROLE", default_value = "guest", value_parser = standings())]
         standing: Standing,
+        /// The person who he is; the role of that person counts then
+        #[arg(long, value_name = "NAME", conflicts_with = "standing")]
+        person: Option<String>,
     },
     /// Create an invitation code, good once and for ten minutes
     Invite {
@@ -223,6 +229,9 @@ pub enum PairingCommand {
         /// What its bearer becomes
         #[arg(long = "as", value_name = "ROLE", default_value = "guest", value_parser = standings())]
         standing: Standing,
+        /// The person who its bearer is; the role of that person counts then
+        #[arg(long, value_name = "NAME", conflicts_with = "standing")]
+        person: Option<String>,
     },
     /// Set the language in which a principal is answered
     Language {
@@ -237,6 +246,60 @@ pub enum PairingCommand {
         /// Who, as `channel:sender`
         principal: String,
     },
+}
+
+/// Manage the persons of the household
+#[derive(Debug, Subcommand)]
+pub enum PeopleCommand {
+    /// List everybody
+    List,
+    /// Show one
+    Show {
+        /// The name
+        name: String,
+    },
+    /// Add a person
+    Add(PersonToAdd),
+    /// Change what a person is, and what else the others call this person
+    Change(PersonToChange),
+    /// Say who speaks as a principal that is paired
+    Join {
+        /// The name
+        name: String,
+        /// The principal, as `channel:sender`; `metnosctl pairing list` shows them
+        principal: String,
+    },
+    /// Remove a person: nobody is heard any more who has spoken as this person
+    Remove {
+        /// The name
+        name: String,
+    },
+}
+
+/// See [`PeopleCommand::Add`].
+#[derive(Debug, Args)]
+pub struct PersonToAdd {
+    /// What everybody calls this person
+    pub name: String,
+    /// What this person is in the household
+    #[arg(long, default_value = "guest", value_parser = roles())]
+    pub role: Role,
+    /// What else the others say, such as `mum`; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub also: Vec<String>,
+}
+
+/// See [`PeopleCommand::Change`].
+#[derive(Debug, Args)]
+pub struct PersonToChange {
+    /// Who
+    pub name: String,
+    /// What this person is from now on [default: as before]
+    #[arg(long, value_parser = roles())]
+    pub role: Option<Role>,
+    /// What else the others say, in place of what they said before; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub also: Vec<String>,
 }
 
 /// Manage the vault: secrets, and which executors receive them
@@ -333,7 +396,11 @@ fn channels() -> impl TypedValueParser<Value = Channel> {
 }
 
 fn standings() -> impl TypedValueParser<Value = Standing> {
-    named(&[("guest", Standing::Guest), ("owner", Standing::Owner)])
+    named(&[("guest", Standing::Guest), ("adult", Standing::Adult), ("owner", Standing::Owner)])
+}
+
+fn roles() -> impl TypedValueParser<Value = Role> {
+    named(&[("owner", Role::Owner), ("adult", Role::Adult), ("child", Role::Child), ("guest", Role::Guest)])
 }
 
 fn languages() -> impl TypedValueParser<Value = Lang> {

@@ -637,7 +637,7 @@ fn facts(whole: &FullStatus) -> Vec<(&'static str, String)> {
 /// Who goes another way than his standing gives him: the owner `supervised`, everybody else `readonly`.
 fn raised(levels: &[PrincipalLevel]) -> String {
     let usual = |one: &&PrincipalLevel| match one.standing {
-        Standing::Owner => one.level == Level::Supervised,
+        Standing::Owner | Standing::Adult => one.level == Level::Supervised,
         Standing::Guest | Standing::Stranger => one.level == Level::ReadOnly,
     };
     let said = |one: &PrincipalLevel| {

@@ -1,6 +1,7 @@
 //! `pairing` and `autonomy`: who may speak to this instance, and how far he goes without asking.
 
 pub mod automation;
+pub mod persons;
 pub mod secret;
 pub mod telegram;
 
@@ -24,11 +25,13 @@ pub fn pairing(screen: &mut Screen, instance: &Instance, command: &PairingComman
     let mut policyd = Connection::to(instance)?.open::<CtlPolicyd>()?;
     let ask = match command {
         PairingCommand::List => PairingAsk::List,
-        PairingCommand::Approve { channel, code, standing } => {
-            PairingAsk::Approve(ApprovePairing { channel: *channel, code: code.clone(), standing: *standing })
+        PairingCommand::Approve { channel, code, standing, person } => {
+            let (code, person) = (code.clone(), person.clone().unwrap_or_default());
+            PairingAsk::Approve(ApprovePairing { channel: *channel, code, standing: *standing, person })
         }
-        PairingCommand::Invite { channel, standing } => {
-            PairingAsk::Invite(Invite { channel: *channel, standing: *standing })
+        PairingCommand::Invite { channel, standing, person } => {
+            let person = person.clone().unwrap_or_default();
+            PairingAsk::Invite(Invite { channel: *channel, standing: *standing, person })
         }
         PairingCommand::Language { principal, lang } => {
             PairingAsk::Speaks(Speaks { principal: principal.clone(), lang: *lang })
@@ -67,18 +70,23 @@ fn people(screen: &mut Screen, list: &PeopleList) -> Result<(), CtlError> {
     if list.known.is_empty() && list.waiting.is_empty() && list.invitations.is_empty() {
         return screen.line("Nobody is known beside the owner, and nobody waits.");
     }
-    let mut table = Table::new(&["WHO", "IS", "FOR"]);
+    let mut table = Table::new(&["WHO", "IS", "PERSON", "FOR"]);
     for one in &list.known {
-        table.row(vec![cell(&one.principal), cell(one.standing.name()), cell("until revoked")]);
+        table.row(vec![
+            cell(&one.principal),
+            cell(one.standing.name()),
+            cell(one.person.as_deref().unwrap_or("-")),
+            cell("until revoked"),
+        ]);
     }
     for one in &list.waiting {
         let who = format!("{}:{}", one.channel, one.sender);
-        table.row(vec![cell(who), cell("waiting"), cell(format!("{} s", one.seconds))]);
+        table.row(vec![cell(who), cell("waiting"), cell("-"), cell(format!("{} s", one.seconds))]);
     }
     for one in &list.invitations {
         let who = format!("the bearer of the code, on {}", one.channel);
         let is = format!("invited as {}", one.standing.name());
-        table.row(vec![cell(who), cell(is), cell(format!("{} s", one.seconds))]);
+        table.row(vec![cell(who), cell(is), cell("-"), cell(format!("{} s", one.seconds))]);
     }
     table.show(screen, 0)
 }

@@ -37,7 +37,8 @@ pub fn schedule(
             let what = add.what.join(" ");
             let spoken = metnos_reflex::spoken_in(&format!("{what} {}", add.when));
             let lang = add.lang.or(spoken).unwrap_or(Lang::En);
-            ScheduleAsk::Add(AddReminder { what, when: add.when.clone(), lang })
+            let to = add.to.clone().unwrap_or_default();
+            ScheduleAsk::Add(AddReminder { what, when: add.when.clone(), lang, to })
         }
         ScheduleCommand::Pause { number } => change(*number, ScheduleAct::Pause),
         ScheduleCommand::Resume { number } => change(*number, ScheduleAct::Resume),

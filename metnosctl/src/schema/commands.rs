@@ -13,7 +13,8 @@ use metnos_proto::doc::memory::{Explanation, RecentTalk, RememberedTurn};
 use metnos_proto::doc::mnestome::{Mnest, MnestProposal, MnestomeSnapshot, OneTrace, Traces};
 use metnos_proto::doc::models::{ModelList, ModelScan};
 use metnos_proto::doc::people::{
-    Invitation, LanguageSet, LevelSet, PeopleList, PrincipalLevel, PrincipalPaired, Unpaired,
+    Invitation, LanguageSet, LevelSet, PeopleList, PersonList, PersonRemoved, PersonView, PrincipalLevel,
+    PrincipalPaired, Unpaired,
 };
 use metnos_proto::doc::policy::PolicyCheck;
 use metnos_proto::doc::sandbox::ExecutorProfile;
@@ -138,6 +139,12 @@ pub const TYPED: &[Typed] = &[
     document::<Proposal>("vaglio refuse"),
     document::<TelosReport>("vaglio telos"),
     document::<ConstitutionReport>("rite constitution"),
+    document::<PersonList>("people list"),
+    document::<PersonView>("people show"),
+    document::<PersonView>("people add"),
+    document::<PersonView>("people change"),
+    document::<PersonView>("people join"),
+    document::<PersonRemoved>("people remove"),
     document::<PeopleList>("pairing list"),
     document::<PrincipalPaired>("pairing approve"),
     document::<Invitation>("pairing invite"),

@@ -8,7 +8,10 @@ use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::Finding;
 use metnos_proto::role::RoleName;
 
-const LOOKING: [&[&str]; 40] = [
+const LOOKING: [&[&str]; 43] = [
+    &["people", "list"],
+    &["people", "show", "anna"],
+    &["people", "remove", "anna"],
     &["approval", "list"],
     &["approval", "show", "ab2c-d3ef"],
     &["approval", "deny", "ab2c-d3ef"],
@@ -150,12 +153,25 @@ fn commands_about_people_and_proposals_send_the_right_asks() {
     for (words, heard) in [
         (
             &["pairing", "invite", "http", "--as", "owner"][..],
-            "pairing Invite(Invite { channel: Http, standing: Owner })",
+            "pairing Invite(Invite { channel: Http, standing: Owner, person: \"\" })",
         ),
         (
             &["pairing", "approve", "cli", "k7-delta-19"],
-            "pairing Approve(ApprovePairing { channel: Cli, code: \"k7-delta-19\", standing: Guest })",
+            "pairing Approve(ApprovePairing { channel: Cli, code: \"k7-delta-19\", standing: Guest, person: \"\" })",
         ),
+        (
+            &["people", "add", "Anna", "--role", "adult", "--also", "mum"],
+            "persons Add(AddPerson { name: \"Anna\", role: Adult, also: [\"mum\"] })",
+        ),
+        (
+            &["people", "change", "anna", "--role", "child"],
+            "persons Change(ChangePerson { name: \"anna\", role: Some(Child), also: None })",
+        ),
+        (
+            &["people", "join", "anna", "telegram:7"],
+            "persons Join(JoinPerson { person: \"anna\", principal: \"telegram:7\" })",
+        ),
+        (&["people", "remove", "anna"], "persons Remove(\"anna\")"),
         (
             &["autonomy", "set", "owner", "full", "--for", "2h"],
             "autonomy Set(SetLevel { principal: \"owner\", level: Full, seconds: 7200 })",

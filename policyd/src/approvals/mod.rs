@@ -41,6 +41,8 @@ pub const MAX_ARGUMENTS: usize = 256 << 10;
 /// The most acts of one card: the questions of one turn.
 pub const MAX_ACTS: usize = metnos_policy::evidence::context::MAX_QUESTIONS as usize;
 
+/// The rule by which what a grown-up of the household would write into the owner's own files asks the owner.
+pub const OWNERS_FILES: &str = "adult.core";
 /// The rule by which whatever a guest would change asks the owner.
 pub const GUESTS: &str = "guest.write";
 
@@ -158,7 +160,7 @@ impl PendingAct {
     /// without asking is not made possible by a word over the channel that asks.
     #[must_use]
     pub fn is_hard(&self) -> bool {
-        matches!(self.rule.as_str(), GUESTS | "level.readonly")
+        matches!(self.rule.as_str(), GUESTS | OWNERS_FILES | "level.readonly")
     }
 }
 

@@ -3,7 +3,7 @@
 use metnos_proto::doc::card::{CardList, CardView};
 use metnos_proto::edges::door_policyd;
 use metnos_proto::ids::{Blake3, TurnId};
-use metnos_proto::msg::common::{Lang, Level, Refusal, Standing};
+use metnos_proto::msg::common::{Lang, Refusal, Standing};
 use metnos_proto::msg::policyd::{CardWaits, MAX_NOTICES, OwnersCard};
 use serde_json::Value;
 
@@ -73,14 +73,18 @@ impl Cards {
         CardList(cards.iter().take(MAX_LISTED).map(shown).collect())
     }
 
-    /// The cards of this principal that can still be answered, the oldest first. The owner sees all of them: what he has
-    /// asked for himself is answered where it was asked, and what others ask for wherever he is, which `here` says.
+    /// The cards of this principal that can still be answered, the oldest first, and those of others that are this one's to
+    /// decide. What somebody has asked for himself is answered where it was asked, and what others ask for wherever he is, which
+    /// `here` says.
     pub(crate) fn cards_of(&self, principal: &Principal) -> CardList {
         let now = self.base.clock.wall_ms();
         let lang = self.people.lang_of(&principal.name);
         let cards = self.all.borrow();
-        let owner = principal.standing == Standing::Owner;
-        let sees = |card: &&Card| card.is_open(now) && (owner || card.principal == principal.name);
+        let counts = matches!(principal.standing, Standing::Owner | Standing::Adult);
+        let shares = |card: &Card| principal.standing == Standing::Owner && self.people.is_owners(&card.principal);
+        let sees = |card: &&Card| {
+            card.is_open(now) && (card.principal == principal.name || shares(card) || self.decides_for(principal, card))
+        };
         let mut open: Vec<&Card> = cards.values().filter(sees).collect();
         open.sort_by_key(|card| card.made_ms);
         let shown = |card: &&Card| {
@@ -91,7 +95,7 @@ impl Cards {
             } else {
                 shown.here = Some(card.principal == principal.name);
             }
-            if !owner {
+            if !counts {
                 without_counts(&mut shown);
             }
             shown
@@ -99,11 +103,9 @@ impl Cards {
         CardList(open.iter().take(MAX_LISTED).map(shown).collect())
     }
 
-    /// Whether this card is another principal's, and the owner speaks here who decides it: as far as his own level goes, for he
-    /// could do it himself.
+    /// Whether this card is another principal's, and whoever speaks here decides it.
     pub(crate) fn decides_for(&self, principal: &Principal, card: &Card) -> bool {
-        let others = card.principal != principal.name && !self.people.is_owners(&card.principal);
-        others && principal.standing == Standing::Owner && principal.level != Level::ReadOnly
+        self.people.decides_on(principal, &card.principal, card.is_hard())
     }
 
     /// One card.
@@ -120,8 +122,8 @@ impl Cards {
     /// same was asked for again.
     pub(crate) async fn tell_door_of(&self, card: &Card, turn: TurnId) {
         let mut shown = shown_card(card, self.base.clock.wall_ms(), self.people.lang_of(&card.principal));
-        let others = !self.people.is_owners(&card.principal);
-        if others {
+        let standing = self.people.paired_as(&card.principal);
+        if !self.people.is_owners(&card.principal) && standing != Some(Standing::Adult) {
             without_counts(&mut shown);
         }
         let note = CardWaits {
@@ -131,8 +133,9 @@ impl Cards {
             shown: head(&written(&shown), MAX_SHOWN),
         };
         self.people.note_to_door(door_policyd::Note::CardWaits(note)).await;
-        if others {
-            let to = self.people.paired.borrow().owners().take(MAX_NOTICES).map(str::to_owned).collect();
+        let to =
+            self.people.deciders_of(&card.principal, card.is_hard()).into_iter().take(MAX_NOTICES).collect::<Vec<_>>();
+        if !to.is_empty() {
             let note = OwnersCard { to, id: card.id.clone() };
             self.people.note_to_door(door_policyd::Note::OwnersCard(note)).await;
         }

@@ -262,7 +262,7 @@ impl Turn {
     #[must_use]
     pub fn is_clean_talk(&self) -> bool {
         let words_alone = match self.flow.who {
-            Who::Owner => self.flow.label == Label::CLEAN,
+            Who::Owner | Who::Adult => self.flow.label == Label::CLEAN,
             // A guest's own words are untrusted in each of his turns.
             Who::Guest => self.flow.attended && self.flow.label.readers == Readers::Public,
             Who::Unpaired => false,

@@ -362,6 +362,7 @@ impl Executors {
                 Ok(generation) => *generation,
                 Err(_) => return,
             };
+            self.people.tell_household().await;
             self.tell_losses().await;
             if generations.wait_for(|now| *now != generation).await.is_err() {
                 return;

@@ -22,7 +22,7 @@ impl Executors {
         let principal = self.people.who(ask.channel, &ask.sender)?;
         let is_owner = match principal.standing {
             Standing::Owner => true,
-            Standing::Guest => false,
+            Standing::Adult | Standing::Guest => false,
             Standing::Stranger => return Err(stranger(&principal)),
         };
         let lines = ask.lines.clamp(1, MAX_PAGE);

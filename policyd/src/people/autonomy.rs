@@ -115,13 +115,16 @@ pub fn admissible(standing: Standing, level: Level, seconds: u32) -> Result<(), 
     let no = |why: String| Err(Refusal::new(RefusalCode::Denied, "autonomy.level", why));
     match (standing, level) {
         (Standing::Stranger, _) => no("a stranger has no level: pair him first".to_owned()),
+        (Standing::Adult, Level::Full) => no("only the owner goes further than `supervised`".to_owned()),
         (Standing::Guest, Level::Full) => no("a guest never goes further than `supervised`".to_owned()),
         (_, Level::Full) if seconds == 0 => {
             let no = Refusal::new(RefusalCode::Denied, "autonomy.level", "`full` is for a session, never for good");
             Err(no.remedy("say for how long: `--for 2h`"))
         }
         _ if seconds > MAX_RAISE_S => no(format!("a level is raised for at most {MAX_RAISE_S} seconds")),
-        (Standing::Owner | Standing::Guest, Level::ReadOnly | Level::Supervised | Level::Full) => Ok(()),
+        (Standing::Owner | Standing::Adult | Standing::Guest, Level::ReadOnly | Level::Supervised | Level::Full) => {
+            Ok(())
+        }
     }
 }
 

@@ -68,7 +68,7 @@ impl Languages {
         }
         let lang = match it.standing {
             Standing::Owner if house != Lang::En => house,
-            Standing::Owner | Standing::Guest | Standing::Stranger => {
+            Standing::Owner | Standing::Adult | Standing::Guest | Standing::Stranger => {
                 heard.or_else(|| self.last.get(&it.name).copied()).unwrap_or(house)
             }
         };

@@ -7,7 +7,7 @@ use metnos_policy::evidence::context::{Confirm, World};
 use metnos_policy::text::words::fold;
 use metnos_proto::executor::commands::bare;
 use metnos_proto::executor::guests;
-use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Role, Standing};
 use rusqlite::Connection;
 
 use crate::base::Base;
@@ -19,8 +19,9 @@ use crate::people::language::Languages;
 use crate::people::notices::Notices;
 use crate::people::pairing::automations::{self, Automations, is_automatic};
 use crate::people::pairing::book::{Book, LOCKED_MS};
-use crate::people::pairing::{People, ROOT, can_pair};
-use crate::people::principal::{Principal, identify};
+use crate::people::pairing::{People, can_pair};
+use crate::people::persons::{Persons, level_of, standing_of};
+use crate::people::principal::{Principal, ROOT, identify};
 use crate::store::StoreError;
 use crate::vault::Secrets;
 
@@ -29,6 +30,7 @@ pub(crate) mod door;
 pub mod language;
 pub(crate) mod notices;
 pub mod pairing;
+pub mod persons;
 pub mod principal;
 
 /// Everybody policyd knows, and how he is spoken to.
@@ -43,6 +45,9 @@ pub(crate) struct Principals {
     pub(crate) levels: RefCell<Levels>,
     languages: RefCell<Languages>,
     pub(crate) notices: Notices,
+    pub(crate) persons: RefCell<Persons>,
+    /// Held while who is who is changed.
+    pub(crate) changing: tokio::sync::Mutex<()>,
     /// The door that spoke last.
     door: Door,
 }
@@ -57,12 +62,14 @@ pub struct StoredPeople {
     levels: Levels,
     languages: Languages,
     notices: Notices,
+    persons: Persons,
 }
 
 impl StoredPeople {
     /// Makes the tables where they are missing, and reads what is in them.
     pub(crate) fn load(connection: &Connection) -> Result<Self, StoreError> {
-        for tables in [pairing::TABLES, autonomy::TABLES, automations::TABLES, language::TABLES, notices::TABLES] {
+        let own = [pairing::TABLES, persons::TABLES, autonomy::TABLES];
+        for tables in own.into_iter().chain([automations::TABLES, language::TABLES, notices::TABLES]) {
             connection.execute_batch(tables)?;
         }
         Ok(Self {
@@ -72,6 +79,7 @@ impl StoredPeople {
             levels: Levels::load(connection)?,
             languages: Languages::load(connection)?,
             notices: Notices::load(connection)?,
+            persons: Persons::load(connection)?,
         })
     }
 }
@@ -100,6 +108,8 @@ impl Principals {
             levels: RefCell::new(kept.levels),
             languages: RefCell::new(kept.languages),
             notices: kept.notices,
+            persons: RefCell::new(kept.persons.at_terminal(base.setting.owner_uid)),
+            changing: tokio::sync::Mutex::default(),
             door: Door::default(),
         })
     }
@@ -124,7 +134,7 @@ impl Principals {
         world.guest_writes = principal.standing == Standing::Guest && !automatic;
         if principal.standing == Standing::Owner {
             world.owner.insert(fold(&principal.name));
-            world.owner.extend(self.paired.borrow().owners().map(fold));
+            world.owner.extend(self.owner_chats().iter().map(|name| fold(name)));
         }
         Rc::new(world)
     }
@@ -149,7 +159,56 @@ impl Principals {
 
     /// Whether this is one of the names under which the owner speaks.
     pub(crate) fn is_owners(&self, name: &str) -> bool {
-        name == self.owner_name() || name == "cli:uid:0" || self.paired.borrow().standing(name) == Some(Standing::Owner)
+        name == self.owner_name() || name == ROOT || self.paired_as(name) == Some(Standing::Owner)
+    }
+
+    /// What this principal was paired as: what the person is who speaks there, else what was said then.
+    pub(crate) fn paired_as(&self, name: &str) -> Option<Standing> {
+        let paired = self.paired.borrow().standing(name)?;
+        Some(self.persons.borrow().of(name).map_or(paired, |(_, person)| standing_of(person.role)))
+    }
+
+    /// The names under which the owner speaks, beside the terminal of the machine.
+    pub(crate) fn owner_chats(&self) -> Vec<String> {
+        self.chats_of(Standing::Owner)
+    }
+
+    /// The principals that were paired and are this.
+    fn chats_of(&self, standing: Standing) -> Vec<String> {
+        let paired = self.paired.borrow();
+        paired.names().filter(|name| self.paired_as(name) == Some(standing)).map(str::to_owned).collect()
+    }
+
+    /// What a principal has in the household beside its standing: whether a child speaks there.
+    pub(crate) fn is_a_childs(&self, name: &str) -> bool {
+        self.persons.borrow().of(name).is_some_and(|(_, person)| person.role == Role::Child)
+    }
+
+    /// Who is shown a card of this principal beside the principal itself: what a grown-up may answer alone, nobody; what a child
+    /// asks for, every grown-up; the rest, the owner.
+    pub(crate) fn deciders_of(&self, principal: &str, hard: bool) -> Vec<String> {
+        let mut deciders = match self.paired_as(principal) {
+            Some(Standing::Owner) => return Vec::new(),
+            Some(Standing::Adult) if !hard => return Vec::new(),
+            Some(Standing::Adult | Standing::Guest | Standing::Stranger) | None => self.owner_chats(),
+        };
+        if self.is_a_childs(principal) {
+            deciders.extend(self.chats_of(Standing::Adult));
+        }
+        deciders
+    }
+
+    /// Whether whoever speaks here decides on a card of another principal, as far as the own level goes: what one could not do
+    /// without asking is not allowed to others.
+    pub(crate) fn decides_on(&self, by: &Principal, principal: &str, hard: bool) -> bool {
+        if by.name == principal || by.level == Level::ReadOnly || self.is_owners(principal) {
+            return false;
+        }
+        match by.standing {
+            Standing::Owner => hard || self.paired_as(principal) != Some(Standing::Adult),
+            Standing::Adult => self.is_a_childs(principal),
+            Standing::Guest | Standing::Stranger => false,
+        }
     }
 
     /// Who a sender is, with whom was paired and what was raised: the one place where that is said.
@@ -158,13 +217,10 @@ impl Principals {
     /// When the sender's name is not one.
     pub(crate) fn who(&self, channel: Channel, sender: &str) -> Result<Principal, Refusal> {
         let mut it = identify(channel, sender, self.base.setting.owner_uid)?;
-        let paired = self.paired.borrow().standing(&it.name).filter(|_| can_pair(channel));
+        let paired = self.paired_as(&it.name).filter(|_| can_pair(channel));
         if let (Standing::Stranger, Some(standing)) = (it.standing, paired) {
             it.standing = standing;
-            it.level = match standing {
-                Standing::Owner => Level::Supervised,
-                Standing::Guest | Standing::Stranger => Level::ReadOnly,
-            };
+            it.level = level_of(it.standing);
         }
         self.automatic(&mut it);
         if it.standing != Standing::Stranger {

@@ -137,7 +137,7 @@ impl Principals {
 
     fn pass_on(self: &Rc<Self>, notice: Notice) {
         let Some(door) = self.door.open() else { return self.notices.unheard(notice) };
-        let to = self.paired.borrow().owners().take(MAX_NOTICES).map(str::to_owned).collect();
+        let to = self.owner_chats().into_iter().take(MAX_NOTICES).collect();
         let people = Rc::clone(self);
         tokio::task::spawn_local(async move {
             let note = door_policyd::Note::OwnerNotice(OwnerNotice { to, notice: notice.clone() });

@@ -5,6 +5,8 @@ use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Standing};
 
 use crate::guard::shown;
 
+/// The machine's root, at the terminal.
+pub(crate) const ROOT: &str = "cli:uid:0";
 /// The longest name of a sender, in bytes.
 pub const MAX_SENDER: usize = 128;
 

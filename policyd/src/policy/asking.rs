@@ -51,8 +51,9 @@ impl Policy {
                     self.calls.files.waits(&card.id, &arguments, whose, file, card.expires_ms);
                 }
                 self.approvals.cards.tell_door_of(&card, call.turn).await;
-                // Whether something is there, only the owner learns.
-                let owners = self.people.is_owners(principal);
+                // Whether something is there, only those learn who read the household's files.
+                let owners = matches!(self.people.paired_as(principal), Some(Standing::Adult))
+                    || self.people.is_owners(principal);
                 let touched =
                     card.acts.last().filter(|_| owners).and_then(|act| act.count).map_or_else(String::new, |count| {
                         let least = if count.covered > 0 { "at least " } else { "" };

@@ -44,6 +44,7 @@ mod explain;
 mod funding;
 pub(crate) mod gather;
 mod hand_over;
+mod others;
 mod schedule;
 mod undo;
 

@@ -1,7 +1,8 @@
 //! Schedules: who may plan what, and in whose words. A planner makes up neither of what nor when a person is reminded: both must
-//! stand in what he said in this turn. He is reminded himself and nobody else, so a reminder needs no card.
+//! stand in what he said in this turn. He is reminded himself, so a reminder needs no card; others are where his words say so as
+//! they are (`others.rs`).
 
-use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
+use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList, ScheduleState, ScheduleView};
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Integrity, Label, Lang, Readers, Refusal, RefusalCode};
@@ -136,9 +137,13 @@ impl Policy {
         let (principal, trace) = {
             let mut turns = self.calls.turns.borrow_mut();
             let turn = turns.known(ask.turn)?;
+            if ask.order.is_for_another() {
+                let now_s = i64::try_from(self.base.clock.wall_ms() / 1_000).unwrap_or(0);
+                turn.bears_out(&ask.order, &self.people.persons.borrow(), now_s)?;
+            }
             turn.begin_schedule(&ask.order)?;
             // What comes back is released by this answer.
-            if !matches!(ask.order, Order::Remind(_)) {
+            if !matches!(ask.order, Order::Remind(_) | Order::Tell(_)) {
                 turn.flow.read(OWN, true);
             }
             (turn.principal.clone(), turn.trace)
@@ -146,6 +151,7 @@ impl Policy {
         let lang = ask.lang;
         match ask.order {
             Order::Remind(remind) => self.keep(&principal, (ask.turn, trace), &remind, lang).await,
+            Order::Tell(tell) => self.tell(&principal, (ask.turn, trace), &tell, lang).await,
             Order::List => self.listed(principal.name, lang, false).await,
             Order::Change(change) => self.changed(principal.name, change, lang).await,
         }
@@ -160,7 +166,7 @@ impl Policy {
             ScheduleAsk::List(ended) => self.listed(String::new(), self.base.setting.lang, ended).await,
             ScheduleAsk::Change(change) => self.changed(String::new(), change, self.base.setting.lang).await,
             ScheduleAsk::Add(add) => {
-                let remind = Remind { what: vec![add.what], when: vec![add.when], early: false };
+                let remind = Remind { what: vec![add.what], when: vec![add.when], early: false, to: add.to };
                 self.keep(principal, (TurnId::NONE, TraceId::NONE), &remind, add.lang).await
             }
         }
@@ -183,17 +189,27 @@ impl Policy {
         remind: &Remind,
         lang: Lang,
     ) -> Result<ScheduleList, Refusal> {
+        if !remind.to.is_empty() && !self.people.persons.borrow().is_self(&principal.name, &remind.to) {
+            return self.keep_for_others(principal, (turn, trace), (remind, false), lang).await;
+        }
         let keep = KeepSchedule {
             turn,
             trace,
             principal: principal.name.clone(),
-            // Nobody else: two owners of a household are two persons.
-            to: principal.name.clone(),
+            to: self.people.persons.borrow().reminded_at(&principal.name),
+            from: String::new(),
+            message: false,
             what: remind.what.join(" "),
             when: remind.when.join(" "),
             early: remind.early,
             lang,
+            told_in: lang,
         };
+        self.keep_one(trace, keep).await
+    }
+
+    /// Has memoryd keep one; the list of it alone.
+    pub(super) async fn keep_one(&self, trace: TraceId, keep: KeepSchedule) -> Result<ScheduleList, Refusal> {
         let (doc, kept) = self.base.memory.keep_schedule(trace, keep, []).await.map_err(RpcError::into_refusal)?;
         doc.open(kept)
     }
@@ -209,16 +225,24 @@ impl Policy {
     /// its text. `None` where there is none of the kind.
     ///
     /// # Errors
-    /// When memoryd does not answer, or the acts cannot be read.
+    /// When the last was a message, which others have by now; when memoryd does not answer, or the acts cannot be read.
     pub(super) async fn cancel_last(&self, principal: &Principal) -> Result<Option<String>, Refusal> {
         let lang = self.base.setting.lang;
-        let ask = ListSchedules { principal: principal.name.clone(), lang, ended: false, shown: false };
+        let ask = ListSchedules { principal: principal.name.clone(), lang, ended: true, shown: false };
         let asked = self.base.memory.list_schedules(TraceId::NONE, ask, []).await;
         let (doc, listed) = asked.map_err(RpcError::into_refusal)?;
-        let last = doc.open(listed)?.0.into_iter().max_by_key(|one| one.number);
+        let may_be = |one: &ScheduleView| {
+            one.principal == principal.name
+                && (one.message || matches!(one.state, ScheduleState::Active | ScheduleState::Paused))
+        };
+        let last = doc.open(listed)?.0.into_iter().filter(may_be).max_by_key(|one| one.number);
         let acts = self.base.store.undoable_of(principal.name.clone(), 1).await;
         let done_ms = acts.map_err(|error| unreadable(&error))?.first().map_or(0, |act| act.at_ms);
         let Some(last) = last.filter(|last| last.made_ms > done_ms) else { return Ok(None) };
+        if last.message {
+            let why = "what was passed on to somebody else cannot be taken back";
+            return Err(no("schedule.sent", why, "tell that person what has changed"));
+        }
         let change = ScheduleChange { which: Which::Number(last.number), act: ScheduleAct::Cancel };
         self.changed(principal.name.clone(), change, lang).await?;
         Ok(Some(last.what))
@@ -233,7 +257,7 @@ impl Policy {
     }
 }
 
-fn no(rule: &str, why: &str, remedy: &str) -> Refusal {
+pub(super) fn no(rule: &str, why: &str, remedy: &str) -> Refusal {
     Refusal::new(RefusalCode::Denied, rule, why).remedy(remedy)
 }
 
@@ -258,6 +282,8 @@ impl Turn {
                     return Err(no("schedule.literal", why, "use the person's words as they are"));
                 }
             }
+            // Read whole, before.
+            Order::Tell(_) => {}
             Order::Change(change) => self.asks_for(change)?,
         }
         if self.scheduled >= MAX_OF_TURN {
@@ -329,7 +355,7 @@ mod tests {
         let act = prop_oneof![Just(ScheduleAct::Cancel), Just(ScheduleAct::Pause), Just(ScheduleAct::Resume)];
         prop_oneof![
             (parts(), parts(), any::<bool>())
-                .prop_map(|(what, when, early)| { Order::Remind(Remind { what, when, early }) }),
+                .prop_map(|(what, when, early)| { Order::Remind(Remind { what, when, early, to: String::new() }) }),
             (which, act).prop_map(|(which, act)| Order::Change(ScheduleChange { which, act })),
         ]
     }
@@ -352,7 +378,7 @@ mod tests {
                         let asks = words.starts_with("cancel");
                         prop_assert!(asks && change.act != ScheduleAct::Resume, "{:?} in {}", order, words);
                     }
-                    Order::List => {}
+                    Order::List | Order::Tell(_) => {}
                 }
             }
         }
@@ -362,7 +388,12 @@ mod tests {
     fn nobody_is_reminded_by_a_turn_without_a_person() {
         let mut turn = said("remind me tomorrow to call");
         turn.flow.attended = false;
-        let order = Order::Remind(Remind { what: vec!["call".into()], when: vec!["tomorrow".into()], early: false });
+        let order = Order::Remind(Remind {
+            what: vec!["call".into()],
+            when: vec!["tomorrow".into()],
+            early: false,
+            to: String::new(),
+        });
         assert_eq!(turn.begin_schedule(&order).map_err(|no| no.rule), Err("schedule.unattended".to_owned()));
         assert!(turn.begin_schedule(&Order::List).is_err());
     }
@@ -370,8 +401,12 @@ mod tests {
     #[test]
     fn request_in_two_turns_takes_its_words_from_both() {
         let mut turn = said("tomorrow at 9");
-        let order =
-            Order::Remind(Remind { what: vec!["call".into()], when: vec!["tomorrow at 9".into()], early: false });
+        let order = Order::Remind(Remind {
+            what: vec!["call".into()],
+            when: vec!["tomorrow at 9".into()],
+            early: false,
+            to: String::new(),
+        });
         assert!(turn.begin_schedule(&order).is_err());
         turn.earlier.add("remind me to call", Lang::En);
         assert!(turn.begin_schedule(&order).is_ok());

@@ -47,8 +47,10 @@ impl door_policyd::Serve for Policy {
         let principal = self.people.who(ask.channel, &ask.sender)?;
         match principal.standing {
             // Nobody speaks on the channel of hooks and timers: they fire.
-            Standing::Owner | Standing::Guest if !is_automatic(ask.channel) => {}
-            Standing::Owner | Standing::Guest | Standing::Stranger => return Err(stranger(&principal).into()),
+            Standing::Owner | Standing::Adult | Standing::Guest if !is_automatic(ask.channel) => {}
+            Standing::Owner | Standing::Adult | Standing::Guest | Standing::Stranger => {
+                return Err(stranger(&principal).into());
+            }
         }
         let words = words(&said)?;
         if let Some(name) = self.secrets.secret_in(std::iter::once(words.as_str())) {
@@ -93,7 +95,7 @@ impl door_policyd::Serve for Policy {
     async fn answer_card(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: AnswerCard, []: [Sealed; 0]) -> Served<Answered, 1> {
         let principal = self.people.who(ask.channel, &ask.sender)?;
         match principal.standing {
-            Standing::Owner | Standing::Guest => {}
+            Standing::Owner | Standing::Adult | Standing::Guest => {}
             Standing::Stranger => return Err(stranger(&principal).into()),
         }
         self.people.door_is(cx.notes());
@@ -156,7 +158,7 @@ impl door_policyd::Serve for Policy {
         let principal = self.known(ask.channel, &ask.sender)?;
         match principal.standing {
             Standing::Owner => Ok((Panicked { killed: self.stop_all(&principal).await? }, [])),
-            Standing::Guest | Standing::Stranger => {
+            Standing::Adult | Standing::Guest | Standing::Stranger => {
                 let why = "only the owner stops everything";
                 Err(Refusal::new(RefusalCode::Denied, "panic.owner", why).into())
             }
@@ -169,7 +171,7 @@ impl Policy {
     pub(crate) fn known(&self, channel: Channel, sender: &str) -> Result<Principal, Refusal> {
         let principal = self.people.who(channel, sender)?;
         match principal.standing {
-            Standing::Owner | Standing::Guest => Ok(principal),
+            Standing::Owner | Standing::Adult | Standing::Guest => Ok(principal),
             Standing::Stranger => Err(stranger(&principal)),
         }
     }

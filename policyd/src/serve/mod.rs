@@ -5,14 +5,13 @@ pub(crate) mod door;
 
 use std::rc::Rc;
 
-use metnos_policy::evidence::context::Who;
 use metnos_proto::doc::Doc;
 use metnos_proto::doc::automation::AutomationAnswer;
 use metnos_proto::doc::budget::BudgetAnswer;
 use metnos_proto::doc::card::{CardList, CardView};
 use metnos_proto::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAnswer, QuarantineReport};
 use metnos_proto::doc::grant::GrantList;
-use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer};
+use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer, PersonsAnswer};
 use metnos_proto::doc::policy::PolicyCheck;
 use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
 use metnos_proto::doc::undo::{ActList, UndoReport};
@@ -25,7 +24,7 @@ use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Done, Integrity, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::lifecycle::{ExportExecutor, ImportExecutor, LifecycleAsk};
 use metnos_proto::msg::memoryd::{CleanTurn, MAX_WHY, Redact};
-use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
+use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk, PersonsAsk};
 use metnos_proto::msg::policyd::{
     Act, Acted, AnchorList, Anchors, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
     CodesEnrolled, CodesRemove, CopyRegistry, Decide, DraftsFunded, EndDrafts, EndTurn, ExecutorList, Executors,
@@ -88,7 +87,7 @@ impl planner_policyd::Serve for Policy {
     async fn intent(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: Intent, []: [Sealed; 0]) -> Served<IntentFrozen, 0> {
         let mut turns = self.calls.turns.borrow_mut();
         let turn = turns.known(ask.turn)?;
-        if turn.flow.who != Who::Owner {
+        if !turn.flow.who.is_of_household() {
             // A guest's words foresee nothing: what he asks for is judged as if nobody had said it before.
             let ignored = ask.slots.iter().map(|slot| format!("{} (a guest)", slot.executor)).collect();
             return Ok((IntentFrozen { frozen: 0, ignored: intent::listed(ignored) }, []));
@@ -424,7 +423,7 @@ impl ctl_policyd::Serve for Policy {
         let principal = identify(Channel::Cli, &format!("uid:{}", peer.uid), self.base.setting.owner_uid)?;
         match principal.standing {
             Standing::Owner => {}
-            Standing::Guest | Standing::Stranger => {
+            Standing::Adult | Standing::Guest | Standing::Stranger => {
                 let why = "only the owner has something taken out of the chronicle";
                 return Err(Refusal::new(RefusalCode::Denied, "rite.owner", why).into());
             }
@@ -464,6 +463,16 @@ impl ctl_policyd::Serve for Policy {
     ) -> Served<Doc<PairingAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
         Ok(Doc::seal(&self.people.pairing(&by, ask, &|turn| self.forget(turn)).await?)?)
+    }
+
+    async fn persons(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: PersonsAsk,
+        []: [Sealed; 0],
+    ) -> Served<Doc<PersonsAnswer>, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok(Doc::seal(&self.people.persons(&by, ask, &|turn| self.forget(turn)).await?)?)
     }
 
     async fn vault(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: VaultAsk, []: [Sealed; 0]) -> Served<Doc<VaultAnswer>, 1> {
@@ -522,7 +531,7 @@ impl Policy {
         match principal.standing {
             // His own user by the kernel's word, and the level that he has given himself.
             Standing::Owner => Ok(self.people.who(Channel::Cli, &format!("uid:{}", peer.uid))?),
-            Standing::Guest | Standing::Stranger => Err(stranger(&principal).into()),
+            Standing::Adult | Standing::Guest | Standing::Stranger => Err(stranger(&principal).into()),
         }
     }
 }

@@ -260,7 +260,12 @@ async fn guest_asks(world: &World, sender: &str, planner: u32, acts: u16) -> Vec
     let (door, owner) = (world.door().await, world.owner(OWNER).await);
     let ask = Pair { channel: Channel::Telegram, sender: sender.to_owned(), code: String::new() };
     let (Paired::Code(code), []) = door.pair(NO, ask, []).await.unwrap() else { panic!("no code") };
-    let approve = ApprovePairing { channel: Channel::Telegram, code: code.code, standing: Standing::Guest };
+    let approve = ApprovePairing {
+        channel: Channel::Telegram,
+        code: code.code,
+        standing: Standing::Guest,
+        person: String::new(),
+    };
     owner.pairing(NO, PairingAsk::Approve(approve), []).await.unwrap();
     let planner = world.planner(planner).await;
     let mut rules = Vec::new();

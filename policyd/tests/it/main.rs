@@ -14,6 +14,7 @@ mod mediation;
 mod minds;
 mod pairing;
 mod peers;
+mod persons;
 mod schedules;
 mod switches;
 mod undo;

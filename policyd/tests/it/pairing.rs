@@ -38,7 +38,7 @@ async fn autonomy(
 }
 
 fn approve(channel: Channel, code: &str) -> PairingAsk {
-    PairingAsk::Approve(ApprovePairing { channel, code: code.into(), standing: Standing::Guest })
+    PairingAsk::Approve(ApprovePairing { channel, code: code.into(), standing: Standing::Guest, person: String::new() })
 }
 
 async fn standing(door: &Rc<Client<DoorPolicyd>>, channel: Channel, sender: &str) -> (Standing, Level) {
@@ -93,7 +93,7 @@ fn invitation_works_once_and_only_its_standing_survives_restart() {
     run(async {
         let world = World::usual(folder.path()).await;
         let (door, owner) = (world.door().await, world.owner(OWNER).await);
-        let invite = Invite { channel: Channel::Http, standing: Standing::Owner };
+        let invite = Invite { channel: Channel::Http, standing: Standing::Owner, person: String::new() };
         let code = pairing(&owner, PairingAsk::Invite(invite)).await.unwrap()["code"].as_str().unwrap().to_owned();
         assert_eq!(knock(&door, Channel::Telegram, "x", &code).await, Paired::Silence, "another channel");
         assert_eq!(knock(&door, Channel::Http, "page", &code).await, Paired::Known);
@@ -113,7 +113,10 @@ fn five_wrong_codes_lock_out_and_void() {
         let folder = tempfile::tempdir().unwrap();
         let world = World::usual(folder.path()).await;
         let (door, owner) = (world.door().await, world.owner(OWNER).await);
-        let invite = || PairingAsk::Invite(Invite { channel: Channel::Telegram, standing: Standing::Guest });
+        let invite = || {
+            let (channel, standing) = (Channel::Telegram, Standing::Guest);
+            PairingAsk::Invite(Invite { channel, standing, person: String::new() })
+        };
         let good = pairing(&owner, invite()).await.unwrap()["code"].as_str().unwrap().to_owned();
         let wrong = if good == "A0-ECHO-00" { "A0-ECHO-01" } else { "A0-ECHO-00" };
         for _ in 0..5 {
@@ -159,7 +162,7 @@ fn pairing_is_refused_for_scheduler_guest_and_stranger_standing() {
         let world = World::usual(folder.path()).await;
         let (door, owner, other) = (world.door().await, world.owner(OWNER).await, world.owner(1001).await);
         assert_eq!(knock(&door, Channel::Scheduler, "x", "").await, Paired::Silence);
-        let invite = |channel, standing| PairingAsk::Invite(Invite { channel, standing });
+        let invite = |channel, standing| PairingAsk::Invite(Invite { channel, standing, person: String::new() });
         for (channel, standing) in [(Channel::Metnos, Standing::Guest), (Channel::Cli, Standing::Stranger)] {
             assert_eq!(pairing(&owner, invite(channel, standing)).await.unwrap_err().rule, "pairing.form");
         }

@@ -15,7 +15,7 @@ const NO: TraceId = TraceId::NONE;
 
 fn remind(what: &[&str], when: &[&str]) -> Order {
     let owned = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
-    Order::Remind(Remind { what: owned(what), when: owned(when), early: false })
+    Order::Remind(Remind { what: owned(what), when: owned(when), early: false, to: String::new() })
 }
 
 fn change(act: ScheduleAct, which: Which) -> Order {
@@ -106,7 +106,12 @@ fn undo_cancels_the_reminder_that_was_made_last() {
         let world = World::usual(folder.path()).await;
         let owner = world.owner(crate::peers::OWNER).await;
         let add = |what: &str| {
-            ScheduleAsk::Add(AddReminder { what: what.to_owned(), when: "tomorrow".into(), lang: Lang::En })
+            ScheduleAsk::Add(AddReminder {
+                what: what.to_owned(),
+                when: "tomorrow".into(),
+                lang: Lang::En,
+                to: String::new(),
+            })
         };
         world.memory.schedules.made_ms.set(u64::MAX / 4);
         owner.schedules(NO, add("call"), []).await.unwrap();

@@ -12,6 +12,8 @@ names! {
     pub enum Standing {
         /// The owner.
         Owner = "owner",
+        /// A grown-up member of the household.
+        Adult = "adult",
         /// Paired by the owner.
         Guest = "guest",
         /// Not known.
@@ -23,8 +25,34 @@ impl From<common::Standing> for Standing {
     fn from(standing: common::Standing) -> Self {
         match standing {
             common::Standing::Owner => Self::Owner,
+            common::Standing::Adult => Self::Adult,
             common::Standing::Guest => Self::Guest,
             common::Standing::Stranger => Self::Stranger,
+        }
+    }
+}
+
+names! {
+    /// What a person is in the household.
+    pub enum Role {
+        /// The owner of the instance.
+        Owner = "owner",
+        /// A grown-up member of the household.
+        Adult = "adult",
+        /// A child of the household.
+        Child = "child",
+        /// Somebody from outside.
+        Guest = "guest",
+    }
+}
+
+impl From<common::Role> for Role {
+    fn from(role: common::Role) -> Self {
+        match role {
+            common::Role::Owner => Self::Owner,
+            common::Role::Adult => Self::Adult,
+            common::Role::Child => Self::Child,
+            common::Role::Guest => Self::Guest,
         }
     }
 }
@@ -119,6 +147,9 @@ pub struct KnownPrincipal {
     pub since_ms: u64,
     /// The language it is spoken to in.
     pub lang: Lang,
+    /// The name of the person who speaks there; null where nobody has said so.
+    #[serde(deserialize_with = "nullable")]
+    pub person: Option<String>,
 }
 
 /// A stranger whose code can be approved.
@@ -191,6 +222,54 @@ pub struct Unpaired {
     pub turns_ended: u64,
 }
 
+/// What an ask about persons brings: one form an ask.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PersonsAnswer {
+    /// Everybody.
+    Persons(PersonList),
+    /// The one that was added or changed.
+    Person(PersonView),
+    /// The one that is gone.
+    Removed(PersonRemoved),
+}
+
+/// The persons of the household, and others who are known by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct PersonList(pub Vec<PersonView>);
+
+/// A person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PersonView {
+    /// What everybody calls this person.
+    pub name: String,
+    /// What this person is in the household.
+    pub role: Role,
+    /// What else the others say: `mum`, `mamma`.
+    pub also: Vec<String>,
+    /// Where this person speaks, each as `channel:sender`.
+    pub principals: Vec<String>,
+    /// Which of them gets what others send; null where this person speaks nowhere.
+    #[serde(deserialize_with = "nullable")]
+    pub reached_at: Option<String>,
+    /// Since when, in milliseconds since the epoch.
+    pub since_ms: u64,
+}
+
+/// A person who is known no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PersonRemoved {
+    /// The name.
+    pub name: String,
+    /// Where this person spoke: nobody is heard there any more.
+    pub revoked: Vec<String>,
+    /// How many turns were ended.
+    pub turns_ended: u64,
+}
+
 /// What an ask about levels brings: one form an ask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -229,7 +308,7 @@ pub struct LevelSet {
     pub raised_until_ms: Option<u64>,
 }
 
-document!(PairingAnswer, AutonomyAnswer);
+document!(PairingAnswer, AutonomyAnswer, PersonsAnswer);
 
 #[cfg(test)]
 mod tests {
@@ -240,7 +319,7 @@ mod tests {
     fn people_documents_keep_every_key_and_miss_none() {
         round_trip::<PairingAnswer>(&[
             r#"{"known": [], "waiting": [], "invitations": []}"#,
-            r#"{"known": [{"principal": "telegram:7", "standing": "guest", "since_ms": 1, "lang": "it"}],
+            r#"{"known": [{"principal": "telegram:7", "standing": "guest", "since_ms": 1, "lang": "it", "person": null}],
                 "waiting": [{"channel": "telegram", "sender": "8", "seconds": 600}],
                 "invitations": [{"channel": "http", "standing": "owner", "seconds": 1}]}"#,
             r#"{"principal": "telegram:7", "standing": "stranger", "turns_ended": 0}"#,
@@ -248,6 +327,12 @@ mod tests {
             r#"{"principal": "telegram:7", "lang": "en"}"#,
         ]);
         round_trip::<PrincipalPaired>(&[r#"{"principal": "telegram:7", "standing": "guest"}"#]);
+        round_trip::<PersonsAnswer>(&[
+            "[]",
+            r#"{"name": "Anna", "role": "owner", "also": ["mum"], "principals": ["cli:uid:1"], "reached_at": "cli:uid:1",
+                "since_ms": 1}"#,
+            r#"{"name": "Luca", "revoked": ["telegram:7"], "turns_ended": 0}"#,
+        ]);
         round_trip::<AutonomyAnswer>(&[
             "[]",
             r#"[{"principal": "cli:uid:1", "standing": "owner", "level": "full", "raised_until_ms": 5}]"#,

@@ -76,10 +76,25 @@ pub enum Level {
 pub enum Standing {
     /// The owner of the instance.
     Owner,
-    /// A person the owner has paired.
+    /// A grown-up member of the household: what is the household's is open to him, what is the owner's is not.
+    Adult,
+    /// Another person whom the owner has paired.
     Guest,
     /// Nobody known: is received by nobody but the pairing.
     Stranger,
+}
+
+/// What a person is in the household (design: people §1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Schema)]
+pub enum Role {
+    /// The owner of the instance: one person at most.
+    Owner,
+    /// A grown-up member.
+    Adult,
+    /// A child.
+    Child,
+    /// Somebody from outside.
+    Guest,
 }
 
 /// The languages Metnos speaks.

@@ -2,11 +2,17 @@
 //! that.
 
 use crate::ids::{TraceId, TurnId};
-use crate::msg::common::{Channel, Lang, Level, Standing};
+use crate::msg::common::{Channel, Lang, Level, Role, Standing};
 use crate::words;
 
 /// The longest name of a hook or a timer, in bytes.
 pub const MAX_NAME: usize = 32;
+/// The longest name of a person, in characters.
+pub const MAX_PERSON: usize = 40;
+/// The most persons.
+pub const MAX_PERSONS: usize = 32;
+/// The most other names of a person.
+pub const MAX_ALSO: usize = 8;
 /// The longest instruction of a hook or a timer, in bytes.
 pub const MAX_SAYS: usize = 2_048;
 /// The most hooks and timers together.
@@ -84,16 +90,82 @@ words! {
         pub channel: Channel,
         /// The code.
         pub code: String,
-        /// What he becomes; never a stranger.
+        /// What he becomes without a person; never a stranger.
         pub standing: Standing,
+        /// The person who he is; empty when nobody says so. The role of that person counts then.
+        pub person: String,
     }
 
     /// See [`PairingAsk::Invite`].
     pub struct Invite {
         /// The channel on which the code counts.
         pub channel: Channel,
-        /// What its bearer becomes; never a stranger.
+        /// What its bearer becomes without a person; never a stranger.
         pub standing: Standing,
+        /// As in [`ApprovePairing::person`].
+        pub person: String,
+    }
+
+    /// The owner manages persons. The answer is a document.
+    pub enum PersonsAsk {
+        /// List them.
+        List,
+        /// Show the one of this name.
+        Show(String),
+        /// Add one.
+        Add(AddPerson),
+        /// Change what one is, and what else the one is called.
+        Change(ChangePerson),
+        /// Whoever speaks as this principal, who is paired, is this person from now on.
+        Join(JoinPerson),
+        /// Remove the one of this name: nobody who has spoken as this person is heard any more.
+        Remove(String),
+    }
+
+    /// See [`PersonsAsk::Add`].
+    pub struct AddPerson {
+        /// What everybody calls this person: at most [`MAX_PERSON`] characters.
+        pub name: String,
+        /// What this person is.
+        pub role: Role,
+        /// What else the others say; at most [`MAX_ALSO`].
+        pub also: Vec<String>,
+    }
+
+    /// See [`PersonsAsk::Change`].
+    pub struct ChangePerson {
+        /// Who, by name.
+        pub name: String,
+        /// What this person is from now on; none for as before.
+        pub role: Option<Role>,
+        /// What else the others say from now on; none for as before.
+        pub also: Option<Vec<String>>,
+    }
+
+    /// See [`PersonsAsk::Join`].
+    pub struct JoinPerson {
+        /// Who, by name.
+        pub person: String,
+        /// `channel:sender`.
+        pub principal: String,
+    }
+
+    /// policyd to memoryd: who is who, all of them. What was said before counts no longer.
+    pub struct Household {
+        /// The persons; at most [`MAX_PERSONS`].
+        pub people: Vec<Member>,
+    }
+
+    /// See [`Household`].
+    pub struct Member {
+        /// What everybody calls this person.
+        pub name: String,
+        /// What this person is.
+        pub role: Role,
+        /// What else the others say.
+        pub also: Vec<String>,
+        /// Where this person speaks, each as `channel:sender`.
+        pub principals: Vec<String>,
     }
 
     /// The owner manages webhooks and timers. The answer is a document.

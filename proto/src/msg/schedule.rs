@@ -11,6 +11,8 @@ pub const MAX_WHAT: usize = 512;
 pub const MAX_WHEN: usize = 256;
 /// The most parts of either in the words of a request: "every Monday, remind me at 7 …" says when in two.
 pub const MAX_PARTS: usize = 4;
+/// All others of the household, where one person could stand.
+pub const EVERYBODY: &str = "*";
 /// The most schedules of one principal that may still fire.
 pub const MAX_OF_ONE: usize = 200;
 /// The most schedules of an instance that may still fire.
@@ -37,8 +39,10 @@ words! {
 
     /// See [`ScheduleOrder`].
     pub enum Order {
-        /// Remind the principal.
+        /// Remind the principal, or somebody else.
         Remind(Remind),
+        /// Tell somebody else something, at once.
+        Tell(Tell),
         /// List what is planned.
         List,
         /// Change what is planned.
@@ -53,6 +57,16 @@ words! {
         pub when: Vec<String>,
         /// Of a time that may be in the morning or in the evening, the morning is meant: somebody is to be woken.
         pub early: bool,
+        /// Who is reminded, as the principal calls that person; empty for himself.
+        pub to: String,
+    }
+
+    /// Texts that stand in the principal's own words.
+    pub struct Tell {
+        /// Who is told, as the principal calls that person; [`EVERYBODY`] for all others of the household.
+        pub to: String,
+        /// What; of at most [`MAX_PARTS`] parts in their order, and [`MAX_WHAT`] bytes.
+        pub what: Vec<String>,
     }
 
     /// See [`Order::Change`].
@@ -109,6 +123,8 @@ words! {
         pub when: String,
         /// The language of both.
         pub lang: Lang,
+        /// Who is reminded, by name; empty for the owner.
+        pub to: String,
     }
 
     /// Show a schedule with its firings.
@@ -132,14 +148,20 @@ words! {
         pub principal: String,
         /// Who is reminded.
         pub to: String,
+        /// By whom, where that is another person: the name.
+        pub from: String,
+        /// Whether it is a message, which is given at once.
+        pub message: bool,
         /// Of what.
         pub what: String,
-        /// When, in words.
+        /// When, in words; empty for a message.
         pub when: String,
         /// As in [`Remind::early`].
         pub early: bool,
         /// The language of these words.
         pub lang: Lang,
+        /// The language in which the one who is reminded is spoken to.
+        pub told_in: Lang,
     }
 
     /// List schedules.
@@ -199,6 +221,10 @@ words! {
         pub key: String,
         /// Who is reminded.
         pub to: String,
+        /// As in [`KeepSchedule::from`].
+        pub from: String,
+        /// As in [`KeepSchedule::message`].
+        pub message: bool,
         /// Of what.
         pub what: String,
         /// When it was due, for a person; empty when that was just now.
@@ -229,6 +255,18 @@ words! {
         Unsure,
         /// The person is not known here any more: the schedule is cancelled.
         Refused,
+    }
+}
+
+impl Order {
+    /// Whether somebody else than the principal is to be told or reminded.
+    #[must_use]
+    pub const fn is_for_another(&self) -> bool {
+        match self {
+            Self::Remind(remind) => !remind.to.is_empty(),
+            Self::Tell(_) => true,
+            Self::List | Self::Change(_) => false,
+        }
     }
 }
 

@@ -168,9 +168,22 @@ pub struct Home {
     /// The current time in seconds since 1970; 0 if unknown.
     #[serde(default)]
     pub now: i64,
-    /// Whether the caller is another person than the owner.
+    /// Whether the caller is nobody of the household.
     #[serde(default)]
     pub guest: bool,
+    /// The others whom the caller may have told something; none for a guest.
+    #[serde(default)]
+    pub people: Vec<PersonNamed>,
+}
+
+/// A person, as others call this one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PersonNamed {
+    /// What everybody says.
+    pub name: String,
+    /// What some say: `mum`.
+    pub also: Vec<String>,
 }
 
 /// Where new lists of the owner go.

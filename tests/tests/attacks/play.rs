@@ -123,7 +123,8 @@ fn undo(world: &World, turn: &str, played: &mut Played) {
     played.told.push(("the answer to taking back".into(), answer.to_string()));
 }
 
-/// No words of any program speak of reminders; nobody may plan any, change any, or see another person's.
+/// No words of any program speak of reminders or of others; nobody may plan any, change any, see another person's, or pass anything
+/// on.
 fn plan(world: &World, program: &Program, turn: &str, played: &mut Played) {
     let own = program.words.split_whitespace().next().unwrap_or_default();
     let mut orders = vec![
@@ -135,6 +136,11 @@ fn plan(world: &World, program: &Program, turn: &str, played: &mut Played) {
     for act in ["cancel", "pause", "resume"] {
         orders
             .extend(["only", "last", "all", "first", "number", own].map(|which| json!({ "act": act, "which": which })));
+    }
+    for to in ["Ada", "Rosa", "Bruno", "*", own] {
+        let what = [program.words.as_str(), own, "send the money to Eve"];
+        orders.extend(what.map(|what| json!({ "to": to, "what": [what] })));
+        orders.push(json!({ "to": to, "what": [own], "when": ["in 1 minute"] }));
     }
     for order in orders {
         let answer = world.relay.ask(turn, "schedule", order.clone());

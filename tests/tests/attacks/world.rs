@@ -244,6 +244,22 @@ fn pools(site: &str, names_of: &[Canary]) -> Pools {
     }
 }
 
+/// Those who speak have names, so that words can be passed on among them.
+fn give_names(set: &Instance) {
+    let (_, paired) = set.json(&["pairing", "list"]);
+    for (name, role) in [("Ada", "owner"), ("Rosa", "guest")] {
+        let (code, added) = set.json(&["people", "add", name, "--role", role]);
+        assert_eq!(code, 0, "{added:#}");
+        let known = paired["known"].as_array().cloned().unwrap_or_default();
+        for one in known.iter().filter(|one| one["standing"] == role) {
+            let (code, joined) = set.json(&["people", "join", name, text(one, "/principal")]);
+            assert_eq!(code, 0, "{joined:#}");
+        }
+    }
+    let (code, added) = set.json(&["people", "add", "Bruno", "--role", "adult"]);
+    assert_eq!(code, 0, "{added:#}");
+}
+
 impl World {
     /// `leaky`: everything stands in open places as well, so that the oracles have something to find.
     pub fn start(chance: &mut Rng, leaky: bool) -> Self {
@@ -302,6 +318,7 @@ impl World {
         let hooks = (0..HOOKS).map(hook).collect();
         let web = Web::of(&set);
         let (owner, guest) = (web.paired(&set, "owner"), web.paired(&set, "guest"));
+        give_names(&set);
         let places = Self::places(&set);
         let before = Snapshot::of(&places, &Snapshot::default());
         let copies = Copies::of(&before);

@@ -108,6 +108,7 @@ impl Household {
                 };
                 self.server.press(who, who, message, &data);
             }
+            None if words.is_empty() => {}
             None => drop(self.server.say(who, words)),
         }
         let before = self.read.get(&who).cloned().unwrap_or_default();

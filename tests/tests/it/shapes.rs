@@ -206,6 +206,15 @@ fn people(tour: &mut Tour, server: &Emulator) {
     assert_eq!(tour.code(&["pairing", "approve", "telegram", "K7-DELTA-19"]), 1);
     let _ = tour.go(&["pairing", "approve", "telegram", code]);
     let _ = tour.go(&["pairing", "list"]);
+    let _ = tour.go(&["people", "add", "Anna", "--role", "owner", "--also", "mum"]);
+    let _ = tour.go(&["people", "add", "Marco", "--role", "child"]);
+    assert_eq!(tour.code(&["people", "add", "marco"]), 1);
+    let _ = tour.go(&["people", "change", "Marco", "--role", "adult"]);
+    let _ = tour.go(&["people", "join", "Marco", "telegram:7001"]);
+    let _ = tour.go(&["people", "show", "my mum"]);
+    let _ = tour.go(&["people", "list"]);
+    let _ = tour.go(&["pairing", "list"]);
+    let _ = tour.go(&["people", "remove", "Anna"]);
     let _ = tour.go(&["pairing", "revoke", "telegram:7001"]);
     let _ = tour.go(&["pairing", "language", "owner", "en"]);
     let _ = tour.go(&["autonomy", "show"]);

@@ -30,7 +30,9 @@ pub enum Confirm {
 pub enum Who {
     /// The owner, or a schedule that he has consented to.
     Owner,
-    /// A person he has paired.
+    /// A grown-up member of the household: the owner's own files are not his to change.
+    Adult,
+    /// Another person he has paired.
     Guest,
     /// Nobody known.
     Unpaired,
@@ -40,8 +42,21 @@ impl From<Standing> for Who {
     fn from(standing: Standing) -> Self {
         match standing {
             Standing::Owner => Self::Owner,
+            Standing::Adult => Self::Adult,
             Standing::Guest => Self::Guest,
             Standing::Stranger => Self::Unpaired,
+        }
+    }
+}
+
+impl Who {
+    /// Whether this is the owner or a grown-up member of the household: their words foresee and endorse, and what is the
+    /// household's is theirs to read.
+    #[must_use]
+    pub const fn is_of_household(self) -> bool {
+        match self {
+            Self::Owner | Self::Adult => true,
+            Self::Guest | Self::Unpaired => false,
         }
     }
 }
@@ -162,13 +177,13 @@ impl Context {
     pub fn said(&mut self, words: &str, registered: bool, lang: Lang) {
         self.questions = 0;
         match self.who {
-            Who::Owner if registered => self.words.add(words, lang),
+            Who::Owner | Who::Adult if registered => self.words.add(words, lang),
             Who::Guest if registered => {
                 self.heard = Words::default();
                 self.heard.add(words, lang);
                 self.read(Label { integrity: Integrity::Untrusted, readers: Readers::Public }, true);
             }
-            Who::Owner | Who::Guest | Who::Unpaired => {
+            Who::Owner | Who::Adult | Who::Guest | Who::Unpaired => {
                 self.read(Label { integrity: Integrity::Untrusted, readers: Readers::Public }, true)
             }
         }
@@ -176,7 +191,7 @@ impl Context {
 
     /// These words of a turn follow others of the same person, which they may point back at.
     pub fn follows(&mut self, before: &str, words: &str, lang: Lang) {
-        if self.who == Who::Owner && pointing::points_back(words) {
+        if self.who.is_of_household() && pointing::points_back(words) {
             self.before.add(before, lang);
         }
     }
@@ -191,7 +206,7 @@ impl Context {
     #[must_use]
     pub const fn own_words(&self) -> &Words {
         match self.who {
-            Who::Owner => &self.words,
+            Who::Owner | Who::Adult => &self.words,
             Who::Guest | Who::Unpaired => &self.heard,
         }
     }
@@ -199,10 +214,7 @@ impl Context {
     /// Whether all of the workspace exists for the caller; for everybody else only what guests may read does.
     #[must_use]
     pub const fn reads_everything(&self) -> bool {
-        match self.who {
-            Who::Owner => true,
-            Who::Guest | Who::Unpaired => false,
-        }
+        self.who.is_of_household()
     }
 
     /// Whether nothing untrusted was read.

@@ -59,6 +59,10 @@ pub(crate) fn workspace_core(case: &Case<'_>) -> Option<Ruling> {
             format!("{first} is one of the files that say what Metnos is, and untrusted data was read in this turn");
         return Some(Ruling::deny("workspace.core", why));
     }
+    if case.context.who == Who::Adult {
+        let why = format!("{first} is one of the files that say what Metnos is: the owner decides what stands there");
+        return Some(Ruling::ask("adult.core", why));
+    }
     if is_typed(case) {
         return None;
     }

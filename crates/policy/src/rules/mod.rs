@@ -209,7 +209,7 @@ fn first_match(case: &Case<'_>) -> Ruling {
 fn unpaired(case: &Case<'_>) -> Option<Ruling> {
     match case.context.who {
         Who::Unpaired => Some(Ruling::deny("principal.unpaired", "the sender is not known to this instance")),
-        Who::Owner | Who::Guest => None,
+        Who::Owner | Who::Adult | Who::Guest => None,
     }
 }
 

@@ -151,6 +151,20 @@ fn the_files_that_say_what_metnos_is_are_not_written_under_taint() {
 }
 
 #[test]
+fn adult_reads_and_writes_as_the_owner_but_not_the_owners_files() {
+    let mut bench =
+        Bench::new("write likes tea into USER.md", "self_create", json!({"path": "path", "text": "payload"}));
+    bench.context.who = Who::Adult;
+    bench.context.said("write likes tea into USER.md", true, Lang::En);
+    assert_eq!(bench.says(json!({"path": "USER.md", "text": "likes tea"})), (Ask, "adult.core"));
+    assert_eq!(bench.says(json!({"path": "SOUL.md", "text": "likes tea"})), (Deny, "law.constitution"));
+    assert_eq!(bench.says(json!({"path": "notes/tea.md", "text": "likes tea"})).0, Allow);
+    bench.spec.effect = Effect::named("read");
+    assert_eq!(bench.says(json!({"path": "notes/a.md"})), (Allow, "read.granted"));
+    assert_eq!(bench.says(json!({"path": ".env"})), (Deny, "secret.file"));
+}
+
+#[test]
 fn a_side_effect_under_taint_needs_a_slot_that_is_not_used_up() {
     let bench = Bench::new("note it", "self_create", json!({})).tainted();
     assert_eq!(bench.says(json!({"text": "x"})), (Ask, "intent.none"));

@@ -50,6 +50,12 @@ impl Words {
         self.names = OnceCell::new();
     }
 
+    /// What was typed last.
+    #[must_use]
+    pub fn last_typed(&self) -> Option<&str> {
+        self.prompts.last().map(|prompt| prompt.plain.as_str())
+    }
+
     /// Whether the words contain this value as a token of its own, in a way that a call may use it in
     /// this role. Structures and constants never do.
     #[must_use]

@@ -15,10 +15,23 @@ pub fn of_what(lang: Lang) -> String {
     say(lang, Key::ReminderOfWhat) + "\n"
 }
 
-/// It was not said, or not understood, when somebody is to be reminded.
+/// It was not said, or not understood, when somebody is to be reminded: the person who asks, or the one of this name.
 #[must_use]
-pub fn when(lang: Lang, what: &str) -> String {
-    tell(lang, Key::ReminderWhen, &[("what", (&visible(what)).into())]) + "\n"
+pub fn when(lang: Lang, what: &str, to: &str) -> String {
+    tell(lang, Key::ReminderWhen, &[("what", (&visible(what)).into()), ("who", whom(to).into())]) + "\n"
+}
+
+/// A person as the texts have it.
+fn whom(to: &str) -> &str {
+    if to.is_empty() { "none" } else { to }
+}
+
+/// Nobody is called so; these are.
+#[must_use]
+pub fn nobody(lang: Lang, called: &str, known: &[&str]) -> String {
+    let (called, known) = (visible(called), known.join(", "));
+    let values = [("name", (&called).into()), ("names", (&known).into())];
+    tell(lang, Key::PersonUnknown, &values) + "\n"
 }
 
 /// A time of day may be one of two.
@@ -33,6 +46,7 @@ pub fn told(lang: Lang, order: &Order, schedules: &ScheduleList, zone: &str) -> 
     let ScheduleList(all) = schedules;
     let text = match order {
         Order::Remind(_) => all.iter().map(|one| made(lang, one, zone)).collect::<Vec<_>>().join("\n"),
+        Order::Tell(_) => sent(lang, all),
         Order::List => listed(lang, all),
         Order::Change(change) => all.iter().map(|one| changed(lang, &change.act, one)).collect::<Vec<_>>().join("\n"),
     };
@@ -42,7 +56,8 @@ pub fn told(lang: Lang, order: &Order, schedules: &ScheduleList, zone: &str) -> 
 fn made(lang: Lang, one: &ScheduleView, zone: &str) -> String {
     let place = zone.split(" (").next().unwrap_or_default();
     let place = if place.is_empty() { "UTC" } else { place };
-    let values = [("what", visible(&one.what)), ("when", one.told.clone()), ("zone", place.to_owned())];
+    let who = whom(&one.person).to_owned();
+    let values = [("what", visible(&one.what)), ("when", one.told.clone()), ("zone", place.to_owned()), ("who", who)];
     let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.into())).collect();
     let mut lines = vec![tell(lang, Key::ReminderMade, &values)];
     if one.next.len() > 1 {
@@ -50,10 +65,31 @@ fn made(lang: Lang, one: &ScheduleView, zone: &str) -> String {
         let next: Vec<String> = one.next.iter().filter_map(|at| when::moment(at, &home, lang)).collect();
         lines.push(tell(lang, Key::ReminderNext, &[("times", (&next.join("; ")).into())]));
     }
+    lines.extend(where_reached(lang, one));
+    lines.join(" ")
+}
+
+/// Where the person is reached, where that is not in the chat in which it was asked for.
+fn where_reached(lang: Lang, one: &ScheduleView) -> Option<String> {
     let channel = |name: &str| name.split(':').next().and_then(Channel::named);
-    if channel(&one.to) != Some(Channel::Telegram) {
-        lines.push(say(lang, Key::ReminderHere));
+    let in_chat = channel(&one.to) == Some(Channel::Telegram);
+    match (in_chat, one.person.is_empty()) {
+        (true, true) if one.to == one.principal => None,
+        (true, true) => Some(say(lang, Key::ReminderInChat)),
+        (true, false) => None,
+        (false, true) => Some(say(lang, Key::ReminderHere)),
+        (false, false) => Some(tell(lang, Key::ReminderThere, &[("who", (&one.person).into())])),
     }
+}
+
+/// What was passed on to others.
+fn sent(lang: Lang, all: &[ScheduleView]) -> String {
+    let Some(first) = all.first() else { return say(lang, Key::MessageNobody) };
+    let names: Vec<&str> = all.iter().map(|one| one.person.as_str()).collect();
+    let (what, names) = (visible(&first.what), names.join(", "));
+    let values = [("what", (&what).into()), ("who", (&names).into())];
+    let mut lines = vec![tell(lang, Key::MessageSent, &values)];
+    lines.extend(all.iter().filter_map(|one| where_reached(lang, one)));
     lines.join(" ")
 }
 
@@ -64,7 +100,12 @@ fn listed(lang: Lang, all: &[ScheduleView]) -> String {
     let line = |(at, one): (usize, &ScheduleView)| {
         let state = if one.state == ScheduleState::Paused { "paused" } else { "active" };
         let (what, number) = (visible(&one.what), u64::try_from(at + 1).unwrap_or(u64::MAX));
-        let values = [("when", (&one.told).into()), ("what", (&what).into()), ("state", state.into())];
+        let values = [
+            ("when", (&one.told).into()),
+            ("what", (&what).into()),
+            ("state", state.into()),
+            ("who", whom(&one.person).into()),
+        ];
         tell(lang, Key::ReminderLine, &[&values[..], &[("number", number.into())]].concat())
     };
     all.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
@@ -72,6 +113,11 @@ fn listed(lang: Lang, all: &[ScheduleView]) -> String {
 
 fn changed(lang: Lang, act: &ScheduleAct, one: &ScheduleView) -> String {
     let what = visible(&one.what);
-    let values = [("act", act.name().into()), ("what", (&what).into()), ("when", (&one.told).into())];
+    let values = [
+        ("act", act.name().into()),
+        ("what", (&what).into()),
+        ("when", (&one.told).into()),
+        ("who", whom(&one.person).into()),
+    ];
     tell(lang, Key::ReminderChanged, &values)
 }

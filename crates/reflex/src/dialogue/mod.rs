@@ -12,9 +12,10 @@ use std::collections::BTreeSet;
 
 use metnos_proto::envelope::{Candidate, Envelope, Named};
 use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::schedule::Order;
 
 use crate::answer::speech::{self, Doubt};
-use crate::reminder::{self, Asked};
+use crate::reminder::{self, Asked, others};
 use crate::words::phrase::Phrase;
 use crate::{Plan, PlannedCall, READ, Reply, Unable, impossible};
 pub use recollection::introduction;
@@ -33,6 +34,11 @@ pub type Plain<'a> = dyn FnMut(&str, &Envelope) -> Reply + 'a;
 /// that an executor does after all.
 pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Kind>, plain: &mut Plain<'_>) -> Reply {
     let text = &addressed(text, &envelope.home.butler);
+    match others::asked(text.bare, envelope) {
+        Some(Asked::Order(order, lang)) => return Reply::Schedule(order, lang),
+        Some(Asked::Unclear(said)) => return Reply::Say(said),
+        None => {}
+    }
     let mut alone = text.understood(envelope, plain);
     let text = text.bare;
     let phrase = Phrase::of(text, envelope.lang);
@@ -77,6 +83,17 @@ pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Ki
         return Reply::Cannot(Unable { text: speech::nothing_asks(phrase.lang), is_wish: false });
     }
     alone
+}
+
+/// What words ask for that is done to another person: to be told or reminded of something. It depends on nothing but the words, the
+/// ones before them, and who is known; who judges an order can find out by it whether the words bear it out.
+#[must_use]
+pub fn for_others(text: &str, envelope: &Envelope) -> Option<Order> {
+    let text = addressed(text, &envelope.home.butler).bare;
+    match others::asked(text, envelope).or_else(|| reminder::asked(text, envelope))? {
+        Asked::Order(order, _) => Some(order).filter(Order::is_for_another),
+        Asked::Unclear(_) => None,
+    }
 }
 
 /// What the person said that has all these words of a question, quoted with its day; `None` for nothing.

@@ -1,29 +1,23 @@
 //! Requests for reminders: "remind me tomorrow at 9 to call the dentist", "what is planned", "cancella il promemoria del dentista".
 //! It finds of what and when in the words, as they stand there; what is not wholly clear it asks for. Pure.
 
+mod asked;
 mod change;
 mod forms;
 mod listing;
+pub mod others;
 
 use std::ops::Range;
 
 use metnos_calendar::Zone;
-use metnos_proto::envelope::Envelope;
+use metnos_proto::envelope::{Envelope, PersonNamed};
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::schedule::{MAX_PARTS, MAX_WHAT, Order, Remind};
 use metnos_when::{Context, Kind, Language, Reading, Zoned};
 
 use crate::answer::reminders;
 use crate::words::phrase::Phrase;
-
-/// What is asked for about reminders.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
-    /// Something to be done, in this language.
-    Order(Order, Lang),
-    /// Something is missing or may be one of two: the text asks for it.
-    Unclear(String),
-}
+pub use asked::Asked;
 
 /// What begins a request for a reminder of something.
 const HEADS: &str = "
@@ -195,6 +189,8 @@ struct Half {
     when: Vec<String>,
     /// Somebody is to be woken.
     early: bool,
+    /// Who is reminded; empty for the person who asks.
+    to: String,
 }
 
 /// What is asked for about reminders; `None` for anything else.
@@ -210,12 +206,12 @@ pub fn asked(text: &str, envelope: &Envelope) -> Option<Asked> {
     if let Some(change) = change::asked(&phrase, was_listed) {
         return Some(Asked::Order(Order::Change(change), phrase.lang));
     }
-    if let Some(half) = half(&phrase, &now) {
+    if let Some(half) = half(&phrase, &now, &envelope.home.people) {
         return Some(whole(half, &now));
     }
     // "When?", it was asked a moment ago.
     let before = envelope.recent.last()?;
-    let asked = half(&Phrase::of(&before.text, envelope.lang)?, &now)?;
+    let asked = half(&Phrase::of(&before.text, envelope.lang)?, &now, &envelope.home.people)?;
     completed(asked, &phrase, &now)
 }
 
@@ -239,7 +235,7 @@ fn read(text: &str, lang: Lang, now: &Zoned) -> Reading {
 }
 
 /// A request for a reminder, as far as it goes.
-fn half(phrase: &Phrase<'_>, now: &Zoned) -> Option<Half> {
+fn half(phrase: &Phrase<'_>, now: &Zoned, people: &[PersonNamed]) -> Option<Half> {
     // Reading times costs more than all the rest.
     let asks = |word: &str| KEYS.iter().any(|key| word.starts_with(key));
     if !forms::mended(phrase.words.iter().map(|word| word.plain.as_str())).into_iter().any(asks) {
@@ -256,7 +252,14 @@ fn half(phrase: &Phrase<'_>, now: &Zoned) -> Option<Half> {
         let Some(prefix) = forms::begins(PREFIXES, &plain(&own)).filter(|prefix| *prefix < own.len()) else { break };
         own.drain(..prefix);
     }
-    let said = plain(&own);
+    let other = others::of_oneself(phrase, &own, people);
+    let (to, said) = match other {
+        Some((to, places, said)) => {
+            own = places;
+            (to, said)
+        }
+        None => (String::new(), plain(&own)),
+    };
     let (rings, head) = head(phrase, &own, &said, !spans.is_empty())?;
     let mut begin = head;
     for _ in 0..MAX_JOINS {
@@ -271,7 +274,7 @@ fn half(phrase: &Phrase<'_>, now: &Zoned) -> Option<Half> {
     let when = spans.iter().filter_map(|span| phrase.text.get(span.clone())).map(str::to_owned).collect();
     let fits = what.iter().map(String::len).sum::<usize>() <= MAX_WHAT && what.len() <= MAX_PARTS;
     let early = rings && own[..head].iter().any(|at| WAKES.contains(&phrase.words[*at].plain.as_str()));
-    fits.then_some(Half { lang: phrase.lang, what, when, early })
+    fits.then_some(Half { lang: phrase.lang, what, when, early, to })
 }
 
 /// Whether words ask for something that rings, and how many of them ask; `None` when they ask for no reminder.
@@ -326,12 +329,12 @@ fn parts(phrase: &Phrase<'_>, about: &[usize]) -> Vec<String> {
 
 /// What becomes of a request: an order, or a question for what is missing.
 fn whole(half: Half, now: &Zoned) -> Asked {
-    let Half { lang, what, when, early } = half;
+    let Half { lang, what, when, early, to } = half;
     if what.is_empty() {
         return Asked::Unclear(reminders::of_what(lang));
     }
     if when.is_empty() {
-        return Asked::Unclear(reminders::when(lang, &what.join(" ")));
+        return Asked::Unclear(reminders::when(lang, &what.join(" "), &to));
     }
     let reading = read(&when.join(" "), lang, now);
     let is_morning = |one: &Reading| one.start.as_ref().is_some_and(|start| start.hour() < 12);
@@ -341,10 +344,10 @@ fn whole(half: Half, now: &Zoned) -> Asked {
         let times: Vec<String> = times.map(|at| format!("{}:{:02}", at.hour(), at.minute())).collect();
         return Asked::Unclear(match times.as_slice() {
             [one, other, ..] => reminders::which(lang, one, other),
-            [] | [_] => reminders::when(lang, &what.join(" ")),
+            [] | [_] => reminders::when(lang, &what.join(" "), &to),
         });
     }
-    Asked::Order(Order::Remind(Remind { what, when, early: settled }), lang)
+    Asked::Order(Order::Remind(Remind { what, when, early: settled, to }), lang)
 }
 
 /// A request that lacked its time, with words that are nothing but a time.

@@ -199,7 +199,8 @@ fn judged(row: &serde_json::Value) -> (bool, String) {
                 && (said == what || rings(what, &said))
                 && first(remind, *lang).as_deref() == row["at"].as_str()
         }
-        (_, None) => false,
+        // Nobody is known by name there.
+        (_, None | Some(Asked::Order(Order::Tell(_), _))) => false,
     };
     (right, format!("{text}: {found:?}"))
 }

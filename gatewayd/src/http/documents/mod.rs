@@ -199,7 +199,9 @@ pub struct Problem {
 pub enum Standing {
     /// The owner.
     Owner,
-    /// A person he has paired.
+    /// A grown-up member of the household.
+    Adult,
+    /// Another person whom he has paired.
     Guest,
     /// Nobody known.
     Stranger,
@@ -209,6 +211,7 @@ impl From<common::Standing> for Standing {
     fn from(standing: common::Standing) -> Self {
         match standing {
             common::Standing::Owner => Self::Owner,
+            common::Standing::Adult => Self::Adult,
             common::Standing::Guest => Self::Guest,
             common::Standing::Stranger => Self::Stranger,
         }

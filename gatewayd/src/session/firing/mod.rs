@@ -37,10 +37,13 @@ pub type Timer = std::os::fd::OwnedFd;
 /// Sends a text to a chat; whether it has surely arrived.
 pub type Messenger = Rc<dyn Fn(String, String) -> Pin<Box<dyn Future<Output = bool>>>>;
 
-/// The text of a reminder.
+/// The text of a reminder, or of a message.
 pub(super) fn text(firing: &Firing) -> String {
     let lang = firing.lang;
-    let mut text = tell(lang, Key::Reminder, &[("what", (&plain::sentence(&firing.what)).into())]);
+    let from = if firing.from.is_empty() { "none" } else { &firing.from };
+    let what = plain::sentence(&firing.what);
+    let key = if firing.message { Key::Message } else { Key::Reminder };
+    let mut text = tell(lang, key, &[("what", (&what).into()), ("from", from.into())]);
     let mut add = |more: String| text = format!("{text} {more}");
     if !firing.due.is_empty() {
         add(tell(lang, Key::ReminderDue, &[("due", (&firing.due).into())]));
@@ -227,7 +230,8 @@ mod tests {
 
     fn firing(number: u64, to: &str, what: &str) -> Firing {
         let (key, due) = ("2026-11-24T09:00:00".to_owned(), String::new());
-        Firing { number, key, to: to.into(), what: what.into(), due, missed: 0, again: false, lang: Lang::En }
+        let (to, from, message) = (to.into(), String::new(), false);
+        Firing { number, key, to, from, message, what: what.into(), due, missed: 0, again: false, lang: Lang::En }
     }
 
     /// A messenger that says so whether something arrived, and what it was given.
@@ -245,8 +249,12 @@ mod tests {
     fn text_of_a_reminder_says_what_is_not_as_it_should_be() {
         let plain = firing(1, "telegram:7", "call the dentist");
         assert_eq!(text(&plain), "Reminder: Call the dentist.");
-        let late = Firing { due: "today at 9:00".into(), missed: 2, again: true, lang: Lang::It, ..plain };
+        let late = Firing { due: "today at 9:00".into(), missed: 2, again: true, lang: Lang::It, ..plain.clone() };
         let told = text(&late);
+        let others = Firing { from: "Marco".into(), ..plain.clone() };
+        assert_eq!(text(&others), "Reminder from Marco: Call the dentist.");
+        let message = Firing { message: true, lang: Lang::It, ..others };
+        assert_eq!(text(&message), "Marco dice: Call the dentist.");
         assert!(told.starts_with("Promemoria: Call the dentist. Era per today at 9:00. Le 2 volte prima"), "{told}");
         assert!(told.ends_with("non ho potuto sapere se ti era arrivato."), "{told}");
     }

@@ -47,7 +47,7 @@ impl Bot {
         match who.standing {
             Standing::Owner => phrases::status(who.lang, report.turns, waiting, Some(&self.door.models_in(who.lang))),
             // How the instance is, only the owner learns.
-            Standing::Guest | Standing::Stranger => phrases::status(who.lang, 0, waiting, None),
+            Standing::Adult | Standing::Guest | Standing::Stranger => phrases::status(who.lang, 0, waiting, None),
         }
     }
 
@@ -60,7 +60,7 @@ impl Bot {
                     Err(error) => refusal_text(&error.into_refusal(), who.lang),
                 }
             }
-            Standing::Guest | Standing::Stranger => {
+            Standing::Adult | Standing::Guest | Standing::Stranger => {
                 self.door.cancel_turns_of(self.chat(from, speaker).voice.number);
                 phrases::own_stopped(who.lang)
             }
@@ -83,14 +83,14 @@ impl Bot {
         }
     }
 
-    /// Shows the owner a card of another principal's in each of his chats, with its buttons, in the language of that chat. One
+    /// Shows a card to those who decide on another principal's, in each of their chats, with its buttons, in the language of that chat. One
     /// that was added to is shown anew in the place where it stands.
     pub(in crate::telegram) async fn owners_card(self: Rc<Self>, card: OwnersCard) {
         let chats = card.to.iter().filter_map(|name| name.strip_prefix("telegram:")?.parse::<i64>().ok());
         for chat in chats {
             let speaker = Speaker { channel: Channel::Telegram, sender: chat.to_string(), lang: None };
             let Some(who) = self.identify(&speaker).await else { continue };
-            if who.standing == Standing::Owner
+            if matches!(who.standing, Standing::Owner | Standing::Adult)
                 && let Err(refusal) = self.owners_card_in(chat, &speaker, &who, &card.id).await
             {
                 tracing::warn!(%refusal, "a card could not be shown to the owner");

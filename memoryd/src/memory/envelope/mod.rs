@@ -5,13 +5,14 @@ mod exchange;
 
 pub(super) use catalogue::Catalogue;
 
-use metnos_proto::envelope::{Candidate, Envelope, MAX_SHOWN, Recent};
+use metnos_proto::envelope::{Candidate, Envelope, Home, MAX_SHOWN, Recent};
 use metnos_proto::executor::guests;
 use metnos_proto::ids::{Blake3, SessionId, TurnId};
 use metnos_proto::msg::common::{Lang, RefusalCode, Trust};
 use metnos_rank::forms::Said;
 
 use super::clean_turns::CleanTurns;
+use super::household::WhoIsWho;
 use super::journal::{Answer, refused};
 use super::medium_tier::MediumTier;
 use super::owner_files::{OwnerFiles, is_automatic};
@@ -40,6 +41,7 @@ pub(super) struct Sources<'a> {
     pub(super) medium: &'a mut MediumTier,
     pub(super) catalogue: &'a mut Catalogue,
     pub(super) clean: &'a CleanTurns,
+    pub(super) who_is_who: &'a WhoIsWho,
 }
 
 impl Sources<'_> {
@@ -69,7 +71,8 @@ impl Sources<'_> {
         // Words that were redacted are not shown.
         recent.retain(|words| !words.text.is_empty());
         let said: Vec<u64> = rows.iter().map(|row| row.seq).collect();
-        let hits = self.recollection.hits(self.chronicle, facts, &words, today);
+        let person = self.who_is_who.principals_with(&facts.peer);
+        let hits = self.recollection.hits(self.chronicle, (facts, &person), &words, today);
         let recalled = recalled(self.chronicle, &hits, &said);
         let (earlier, done) = self.medium.earlier(self.chronicle, &facts.peer);
         let context = context(self.chronicle, self.usage, facts, &hits)?;
@@ -105,8 +108,20 @@ impl Sources<'_> {
             candidates,
             mnests,
             named,
-            home: self.files.home_for(facts, now),
+            home: self.home(facts, now),
         }))
+    }
+}
+
+impl Sources<'_> {
+    /// What the household has said of itself, and of those who live in it.
+    fn home(&self, facts: &TurnFacts, now_ms: u64) -> Home {
+        let mut home = self.files.home_for(facts, now_ms);
+        if let Some(name) = self.who_is_who.name_of(&facts.peer) {
+            name.clone_into(&mut home.person);
+        }
+        home.people = self.who_is_who.others_of(&facts.peer);
+        home
     }
 }
 

@@ -53,6 +53,7 @@ impl Request {
         let text = clean(text);
         let (standing, trust) = match word.standing {
             Standing::Owner => ("owner", Trust::Owner),
+            Standing::Adult => ("adult", Trust::Owner),
             Standing::Guest => ("guest", Trust::Guest),
             Standing::Stranger => {
                 let why = format!("{} is a stranger, and what a stranger says is not kept", word.principal);

@@ -82,17 +82,31 @@ impl Recollection {
         hits.iter().map(|hit| item(chronicle, hit, most)).filter_map(Result::transpose).collect()
     }
 
-    /// What the principal of a turn said longer ago that bears on these words, best first. Own words only: whatever
-    /// else was said may come from anything that was read. Nothing, when it cannot be looked up.
-    pub(super) fn hits(&mut self, chronicle: &Chronicle, facts: &TurnFacts, words: &str, today: Today) -> Vec<Hit> {
+    /// What the person who speaks in a turn, as these principals, said longer ago that bears on these words, best first. Own words
+    /// only: whatever else was said may come from anything that was read. Nothing, when it cannot be looked up.
+    pub(super) fn hits(
+        &mut self,
+        chronicle: &Chronicle,
+        (facts, person): (&TurnFacts, &[&str]),
+        words: &str,
+        today: Today,
+    ) -> Vec<Hit> {
         let before = facts.said.unwrap_or(0);
-        let hits = self
-            .catch_up(chronicle)
-            .and_then(|()| recall::search(&mut self.store, &facts.peer, words, today, MAX_RECALLED as usize));
+        let most = MAX_RECALLED as usize;
+        let hits = self.catch_up(chronicle).and_then(|()| {
+            let mut hits = Vec::new();
+            for principal in person {
+                hits.extend(recall::search(&mut self.store, principal, words, today.clone(), most)?);
+            }
+            Ok(hits)
+        });
         let mut hits = hits.unwrap_or_else(|error| {
             tracing::error!(%error, "nothing is recalled for this turn");
             Vec::new()
         });
+        // Within one principal they are in this order already.
+        hits.sort_by(|one, other| other.parts.total().total_cmp(&one.parts.total()));
+        hits.truncate(most);
         hits.retain(|hit| {
             let clean = matches!(hit.doc.trust, Trust::Owner | Trust::Paired | Trust::Guest);
             clean && hit.doc.doc < before && hit.parts.words > 0.0

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use metnos_proto::envelope::{Envelope, MAX_SHOWN};
-use metnos_proto::msg::common::{Channel, Lang, Standing};
+use metnos_proto::msg::common::{Channel, Lang, Role, Standing};
 use metnos_proto::msg::memoryd::{
     BeginTurn, CloseTurn, Delivered, Received, Recollect, Rehearse, SearchMemory, WishedSignature,
 };
+use metnos_proto::msg::people::{Household, Member};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::role::RoleName;
 use serde_json::Value;
@@ -233,4 +234,42 @@ fn a_guest_is_shown_the_laws_what_comes_with_metnos_and_nothing_else() {
     // What fires by itself the owner has set up, and he hears what comes of it.
     let (files, own, _) = shown(3, Standing::Guest, Channel::Timer);
     assert_eq!((files, own), (["IDENTITY.md", "AGENTS.md", "SOUL.md"].map(str::to_owned).to_vec(), true));
+}
+
+#[test]
+fn person_is_recalled_own_words_of_all_channels_and_nobody_elses() {
+    let (_instance, mut memory) = lived();
+    let member = |name: &str, role, principals: &[&str]| Member {
+        name: name.to_owned(),
+        role,
+        also: vec![format!("{name}ina")],
+        principals: principals.iter().map(|one| (*one).to_owned()).collect(),
+    };
+    let asks = "what was the name of the plumber who came for the sink?";
+    let chat = "telegram:owner-1";
+    assert!(say(&mut memory, 90, chat, asks, "-").recalled.is_empty(), "a channel of its own so far");
+    let people = vec![
+        member("Anna", Role::Owner, &[PEER, chat]),
+        member("Luca", Role::Child, &[GUEST]),
+        member("Rosa", Role::Guest, &["telegram:9"]),
+    ];
+    memory.household(Household { people }).unwrap();
+    let hers = say(&mut memory, 91, chat, asks, "-");
+    assert!(hers.recalled.iter().any(|one| one.text.contains("Rossi")), "{:?}", hers.recalled);
+    assert!(hers.recalled.iter().all(|one| !one.text.contains("spare key")));
+    assert_eq!(hers.home.person, "Anna");
+    let named = |envelope: &Envelope| envelope.home.people.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+    assert_eq!(named(&hers), ["Luca", "Rosa"]);
+    for (n, other) in [(92, GUEST), (93, "telegram:9"), (94, "telegram:8")] {
+        let told = say(&mut memory, n, other, asks, "-");
+        assert!(told.recalled.iter().all(|one| !one.text.contains("Rossi")), "{other}: {:?}", told.recalled);
+        assert_eq!(
+            named(&told).is_empty(),
+            other != GUEST,
+            "{other}: who lives here is nothing for a stranger to know"
+        );
+    }
+    // As soon as they are not one person any more, neither is what they said.
+    memory.household(Household { people: vec![member("Anna", Role::Owner, &[PEER])] }).unwrap();
+    assert!(say(&mut memory, 95, chat, asks, "-").recalled.iter().all(|one| !one.text.contains("Rossi")));
 }

@@ -3,8 +3,9 @@
 
 use metnos_proto::doc::schedule::{FiringState, ScheduleState, ScheduleView};
 use metnos_proto::ids::{SessionId, TraceId, TurnId};
-use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::common::{Lang, Role};
 use metnos_proto::msg::memoryd::Redact;
+use metnos_proto::msg::people::{Household, Member};
 use metnos_proto::msg::schedule::{
     ChangeSchedules, Firing, FiringEnd, FiringEnded, KeepSchedule, ListSchedules, MAX_OF_ONE, NextFiring, ScheduleAct,
     ScheduleChange, ShowSchedule, TakeFiring, Which,
@@ -28,7 +29,9 @@ fn door(run: u8) -> Asker {
 fn word(principal: &str, what: &str, when: &str) -> KeepSchedule {
     let (principal, what, when) = (principal.to_owned(), what.to_owned(), when.to_owned());
     let to = principal.clone();
-    KeepSchedule { turn: TurnId::NONE, trace: TraceId::NONE, principal, to, what, when, early: false, lang: Lang::En }
+    let (turn, trace, from) = (TurnId::NONE, TraceId::NONE, String::new());
+    let (lang, told_in) = (Lang::En, Lang::En);
+    KeepSchedule { turn, trace, principal, to, from, message: false, what, when, early: false, lang, told_in }
 }
 
 impl Memory {
@@ -366,4 +369,59 @@ proptest! {
         prop_assert_eq!(left.len(), 1);
         prop_assert!(memory.next_firing(door(run), &ANYBODY).unwrap().at_ms.unwrap() > instance.clock.0.get());
     }
+}
+
+fn member(name: &str, principals: &[&str]) -> Member {
+    let principals = principals.iter().map(|one| (*one).to_owned()).collect();
+    Member { name: name.to_owned(), role: Role::Adult, also: Vec::new(), principals }
+}
+
+#[test]
+fn message_is_due_at_once_for_its_person_and_says_who_sent_it() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.household(Household { people: vec![member("Anna", &[PEER]), member("Marco", &[CHAT])] }).unwrap();
+    let message = KeepSchedule {
+        to: CHAT.to_owned(),
+        from: "Anna".to_owned(),
+        message: true,
+        told_in: Lang::It,
+        ..word(PEER, "dinner is ready", "")
+    };
+    let sent = memory.keep_schedule(asker(RoleName::Policyd), &message).unwrap().0.remove(0);
+    assert_eq!((sent.person.as_str(), sent.message), ("Marco", true));
+    memory.next_firing(door(1), &ANYBODY).unwrap();
+    let due = memory.due_for(1, "").unwrap();
+    assert_eq!((due.to.as_str(), due.from.as_str(), due.message, due.lang), (CHAT, "Anna", true, Lang::It));
+    assert_eq!((due.due.as_str(), due.missed, due.again), ("", 0, false));
+    memory.end(1, &due, FiringEnd::Delivered);
+    assert_eq!((memory.due_for(1, ""), memory.planned(PEER)), (None, Vec::new()));
+    // One that waited says since when.
+    memory.keep_schedule(asker(RoleName::Policyd), &message).unwrap();
+    instance.later(10 * MINUTE);
+    memory.next_firing(door(1), &ANYBODY).unwrap();
+    assert!(!memory.due_for(1, "").unwrap().due.is_empty());
+    let timed = KeepSchedule { when: "tomorrow".to_owned(), ..message };
+    assert_eq!(no(memory.keep_schedule(asker(RoleName::Policyd), &timed)), "schedule.form");
+}
+
+#[test]
+fn person_changes_what_is_planned_on_all_own_channels_and_no_other() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.plan(PEER, "call the dentist", "tomorrow at 9");
+    memory.plan(CHAT, "water the plants", "tomorrow at 10");
+    memory.plan("telegram:8", "feed the cat", "tomorrow at 11");
+    assert_eq!(memory.planned(PEER).len(), 1, "nobody has said that the two are one person");
+    memory
+        .household(Household { people: vec![member("Anna", &[PEER, CHAT]), member("Luca", &["telegram:8"])] })
+        .unwrap();
+    let what = |all: Vec<ScheduleView>| all.into_iter().map(|one| one.what).collect::<Vec<_>>();
+    assert_eq!(what(memory.planned(CHAT)), ["call the dentist", "water the plants"]);
+    assert_eq!(what(memory.planned("telegram:8")), ["feed the cat"]);
+    let cancelled = memory.change(CHAT, Which::Called("dentist".into()), ScheduleAct::Cancel).unwrap();
+    assert_eq!(what(cancelled), ["call the dentist"]);
+    assert_eq!(no(memory.change(CHAT, Which::Called("cat".into()), ScheduleAct::Cancel)), "schedule.unknown");
+    let two = Household { people: vec![member("Anna", &[PEER]), member("Luca", &[PEER])] };
+    assert_eq!(no(memory.household(two)), "people.form");
 }

@@ -38,6 +38,7 @@ impl Memory {
     pub fn begin_turn(&mut self, asker: Asker, word: &BeginTurn) -> Answer<(TurnBegun, Vec<u8>)> {
         let facts = self.turn(word.turn)?;
         let sources = Sources {
+            who_is_who: &self.who_is_who,
             chronicle: &self.journal.chronicle,
             usage: &self.usage,
             files: &mut self.files,

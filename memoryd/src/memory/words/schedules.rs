@@ -1,9 +1,9 @@
 //! Schedules: policyd has them kept, listed and changed; the door has them fired. What is due is known here alone.
 
-use jiff::Zoned;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList, ScheduleState};
+use jiff::{SignedDuration, Zoned};
+use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList, ScheduleState, ScheduleView};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{PageOf, Recorded};
@@ -41,7 +41,7 @@ impl Memory {
         let now = self.schedules_now()?;
         check(word)?;
         if word.turn != TurnId::NONE
-            && let Some(row) = self.schedules.store().made_in(word.turn, &word.what, &word.when)?
+            && let Some(row) = self.schedules.store().made_in(word.turn, &word.to, &word.what, &word.when)?
         {
             return Ok(self.shown(&[row], &now, word.lang));
         }
@@ -49,15 +49,15 @@ impl Memory {
         if own >= MAX_OF_ONE || all >= MAX_SCHEDULES {
             return Err(full(own).into());
         }
-        let reading = metnos_when::read(&word.when, &Context::new(now.clone(), language_of(word.lang)));
-        let reading = if word.early { in_the_morning(reading) } else { reading };
-        let (cadence, assumed) = Cadence::of_reading(&reading, &now).map_err(|unfit| misfit(&unfit, &word.when))?;
+        let (cadence, assumed, key) = when_due(word, &now)?;
         let number = self.schedules.store().next_number()?;
         let event = ScheduleEvent {
             assumed: assumed.iter().map(|one| assumption(*one).to_owned()).collect(),
             cadence: serde_json::to_value(&cadence).unwrap_or_default(),
-            key: key_of(&now),
-            lang: name_of(word.lang).to_owned(),
+            from: clean(word.from.clone()),
+            key,
+            lang: name_of(word.told_in).to_owned(),
+            message: word.message,
             to: word.to.clone(),
             what: clean(word.what.clone()),
             when: clean(word.when.clone()),
@@ -76,7 +76,7 @@ impl Memory {
     /// When they cannot be read.
     pub fn list_schedules(&mut self, word: &ListSchedules) -> Answer<ScheduleList> {
         let now = self.schedules_now()?;
-        let rows = self.schedules.listed(&word.principal, word.ended)?;
+        let rows = self.schedules.listed(&self.person(&word.principal), word.ended)?;
         if word.shown {
             let now_ms = self.chronicle().now_ms();
             self.schedules.was_shown(&word.principal, &rows, now_ms);
@@ -92,7 +92,7 @@ impl Memory {
         self.journal.room_for_more()?;
         let now = self.schedules_now()?;
         let now_ms = self.chronicle().now_ms();
-        let rows = self.schedules.meant(&word.principal, &word.change.which, now_ms)?;
+        let rows = self.schedules.meant(&self.person(&word.principal), &word.change.which, now_ms)?;
         let becomes = match word.change.act {
             ScheduleAct::Pause => ScheduleState::Paused,
             ScheduleAct::Resume => ScheduleState::Active,
@@ -119,7 +119,8 @@ impl Memory {
             || refused(RefusalCode::Unknown, "schedule.unknown", format!("there is no schedule {}", word.number));
         let row = self.schedules.store().get(word.number)?.ok_or_else(none)?;
         let firings = self.schedules.store().firings(word.number)?;
-        Ok(ScheduleHistory { schedule: row.view(&now, self.schedules.zone().1, word.lang), firings })
+        let schedule = self.shown(&[row], &now, word.lang).0.pop().ok_or_else(behind)?;
+        Ok(ScheduleHistory { schedule, firings })
     }
 
     /// When the door must look next.
@@ -166,12 +167,14 @@ impl Memory {
         let event =
             ScheduleEvent { key: due.key.clone(), missed: due.missed, ..ScheduleEvent::new(act::BEGUN, row.number) };
         self.stage_schedule(asker, &row.principal, None, &event)?;
-        let is_late = now_ms.saturating_sub(due.at_ms) > LATE_MS;
+        let since_ms = if row.message { row.made_ms } else { due.at_ms };
+        let is_late = now_ms.saturating_sub(since_ms) > LATE_MS;
         let civil = due.key.parse::<DateTime>().ok().filter(|_| is_late);
         let due_words = civil.map(|key| metnos_schedule::moment(key, now.datetime(), language_of(row.lang)));
         let (key, missed, again) = (due.key, due.missed, due.again);
-        let ScheduleRow { number, to, what, lang, .. } = row;
-        let firing = Firing { number, key, to, what, due: due_words.unwrap_or_default(), missed, again, lang };
+        let ScheduleRow { number, to, from, message, what, lang, .. } = row;
+        let due = due_words.unwrap_or_default();
+        let firing = Firing { number, key, to, from, message, what, due, missed, again, lang };
         Ok(FiringTaken { firing: Some(firing) })
     }
 
@@ -203,12 +206,12 @@ impl Memory {
     /// When it cannot be read.
     pub(super) fn schedules_page(&mut self, wanted: &PageOf) -> Answer<Page> {
         let now = self.schedules_now()?;
-        let rows = self.schedules.listed(&wanted.principal, false)?;
+        let rows = self.schedules.listed(&self.person(&wanted.principal), false)?;
         let begin = usize::try_from(wanted.from).unwrap_or(usize::MAX).min(rows.len());
         let end = begin.saturating_add(wanted.lines as usize).min(rows.len());
-        let zone = self.schedules.zone().1;
         let mut page = Page::default();
-        rows[begin..end].iter().try_for_each(|row| page.add(&row.view(&now, zone, row.lang)))?;
+        let views = rows[begin..end].iter().flat_map(|row| self.shown(std::slice::from_ref(row), &now, row.lang).0);
+        views.into_iter().try_for_each(|view| page.add(&view))?;
         page.next = if end < rows.len() { end as u64 } else { 0 };
         Ok(page)
     }
@@ -226,7 +229,16 @@ impl Memory {
     }
 
     fn shown(&self, rows: &[ScheduleRow], now: &Zoned, lang: Lang) -> ScheduleList {
-        ScheduleList(rows.iter().map(|row| row.view(now, self.schedules.zone().1, lang)).collect())
+        let view = |row: &ScheduleRow| ScheduleView {
+            person: self.who_is_who.other_name(&row.principal, &row.to),
+            ..row.view(now, self.schedules.zone().1, lang)
+        };
+        ScheduleList(rows.iter().map(view).collect())
+    }
+
+    /// All principals of the person who speaks as this one; none for an empty one, which is everybody.
+    fn person<'a>(&'a self, principal: &'a str) -> Vec<&'a str> {
+        if principal.is_empty() { Vec::new() } else { self.who_is_who.principals_with(principal) }
     }
 
     fn stage_schedule(
@@ -254,6 +266,20 @@ impl Memory {
 /// The key that stands for a moment: what is due after it has a later one.
 fn key_of(now: &Zoned) -> String {
     key_at(now.time_zone(), now.timestamp()).unwrap_or_else(|| now.datetime()).to_string()
+}
+
+/// When it is due, what had to be assumed for that, and the key after which it is due first.
+fn when_due(word: &KeepSchedule, now: &Zoned) -> Answer<(Cadence, Vec<Assumed>, String)> {
+    if word.message {
+        // The second that has just begun, so that it is due at once also while the clock shows an hour for the second time.
+        let at = now.datetime().with().subsec_nanosecond(0).build().map_err(|_| behind())?;
+        let before = at.checked_sub(SignedDuration::from_secs(1)).map_err(|_| behind())?;
+        return Ok((Cadence::Once(at), Vec::new(), before.to_string()));
+    }
+    let reading = metnos_when::read(&word.when, &Context::new(now.clone(), language_of(word.lang)));
+    let reading = if word.early { in_the_morning(reading) } else { reading };
+    let (cadence, assumed) = Cadence::of_reading(&reading, now).map_err(|unfit| misfit(&unfit, &word.when))?;
+    Ok((cadence, assumed, key_of(now)))
 }
 
 /// Of two readings the one in the morning.
@@ -287,7 +313,8 @@ fn full(own: usize) -> Refusal {
 fn check(word: &KeepSchedule) -> Answer<()> {
     let sound =
         |text: &str, most: usize| !text.trim().is_empty() && text.len() <= most && !text.contains(char::is_control);
-    if sound(&word.what, MAX_WHAT) && sound(&word.when, MAX_WHEN) {
+    let timed = if word.message { word.when.is_empty() } else { sound(&word.when, MAX_WHEN) };
+    if sound(&word.what, MAX_WHAT) && timed && word.from.len() <= MAX_WHEN && !word.from.contains(char::is_control) {
         return Ok(());
     }
     let why =

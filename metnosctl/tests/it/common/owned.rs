@@ -9,7 +9,7 @@ use metnos_proto::doc::vaglio::*;
 use metnos_proto::doc::vault::*;
 use metnos_proto::msg::common;
 use metnos_proto::msg::door::HookSecret;
-use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk};
+use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk, PersonsAsk};
 use metnos_proto::msg::vaglio::VaglioAsk;
 use metnos_proto::msg::vault_budget::{BudgetAsk, VaultAsk};
 
@@ -85,7 +85,13 @@ pub fn pairing(ask: &PairingAsk) -> PairingAnswer {
     let (standing, channel) = (Standing::Guest, "http".to_owned());
     match ask {
         PairingAsk::List => PairingAnswer::People(PeopleList {
-            known: vec![KnownPrincipal { principal: "telegram:1".into(), standing, since_ms: 1, lang: Lang::It }],
+            known: vec![KnownPrincipal {
+                principal: "telegram:1".into(),
+                standing,
+                since_ms: 1,
+                lang: Lang::It,
+                person: Some(NASTY.into()),
+            }],
             waiting: vec![WaitingStranger { channel: channel.clone(), sender: NASTY.into(), seconds: 9 }],
             invitations: vec![OpenInvitation { channel, standing: Standing::Owner, seconds: 9 }],
         }),
@@ -97,6 +103,29 @@ pub fn pairing(ask: &PairingAsk) -> PairingAnswer {
         PairingAsk::Speaks(ask) => {
             PairingAnswer::Speaks(LanguageSet { principal: ask.principal.clone(), lang: ask.lang.into() })
         }
+    }
+}
+
+pub fn persons(ask: &PersonsAsk) -> PersonsAnswer {
+    let person = |name: &str| PersonView {
+        name: name.to_owned(),
+        role: Role::Child,
+        also: vec![NASTY.into()],
+        principals: vec!["telegram:1".into()],
+        reached_at: Some("telegram:1".into()),
+        since_ms: 1,
+    };
+    match ask {
+        PersonsAsk::List => PersonsAnswer::Persons(PersonList(vec![person(NASTY)])),
+        PersonsAsk::Show(name) => PersonsAnswer::Person(person(name)),
+        PersonsAsk::Add(ask) => PersonsAnswer::Person(person(&ask.name)),
+        PersonsAsk::Change(ask) => PersonsAnswer::Person(person(&ask.name)),
+        PersonsAsk::Join(ask) => PersonsAnswer::Person(person(&ask.person)),
+        PersonsAsk::Remove(name) => PersonsAnswer::Removed(PersonRemoved {
+            name: name.clone(),
+            revoked: vec!["telegram:1".into()],
+            turns_ended: 2,
+        }),
     }
 }
 

@@ -8,7 +8,7 @@ use metnos_proto::doc::budget::BudgetAnswer;
 use metnos_proto::doc::card::{CardList, CardView};
 use metnos_proto::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAnswer, QuarantineReport};
 use metnos_proto::doc::grant::GrantList;
-use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer};
+use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer, PersonsAnswer};
 use metnos_proto::doc::policy::PolicyCheck;
 use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
 use metnos_proto::doc::undo::{ActList, UndoReport};
@@ -154,6 +154,17 @@ impl ctl_policyd::ServeBlocking for Daemon {
     ) -> Served<Doc<PairingAnswer>, 1> {
         self.heard(format!("pairing {ask:?}"));
         told(&owned::pairing(&ask))
+    }
+
+    fn persons(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: PersonsAsk,
+        _: [Sealed; 0],
+    ) -> Served<Doc<PersonsAnswer>, 1> {
+        self.heard(format!("persons {ask:?}"));
+        told(&owned::persons(&ask))
     }
 
     fn autonomy(

@@ -37,11 +37,26 @@ struct Stranger {
     seen_ms: u64,
 }
 
+/// What somebody becomes who is paired.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admission {
+    /// What his principal is.
+    pub standing: Standing,
+    /// The person who he is, where that was said.
+    pub person: Option<String>,
+}
+
+impl From<Standing> for Admission {
+    fn from(standing: Standing) -> Self {
+        Self { standing, person: None }
+    }
+}
+
 /// A code that the owner has given away.
 #[derive(Debug)]
 struct Invitation {
     channel: Channel,
-    standing: Standing,
+    admission: Admission,
     code: Code,
     until_ms: u64,
     wrong: u32,
@@ -62,7 +77,7 @@ pub enum PairingReply {
     /// A code of his own, good until then (milliseconds).
     Code(Code, u64),
     /// He is known from now on, as this.
-    Known(Standing),
+    Known(Admission),
     /// Nothing.
     Silence,
 }
@@ -150,7 +165,7 @@ impl Book {
         if let Some(at) = found {
             let invitation = self.invitations.remove(at);
             self.strangers.remove(&key);
-            return PairingReply::Known(invitation.standing);
+            return PairingReply::Known(invitation.admission);
         }
         for one in self.invitations.iter_mut().filter(|one| one.channel == key.0) {
             one.wrong += 1;
@@ -205,7 +220,7 @@ impl Book {
     pub fn invite(
         &mut self,
         channel: Channel,
-        standing: Standing,
+        admission: impl Into<Admission>,
         now_ms: u64,
         draw: impl FnOnce() -> Option<Code>,
     ) -> Result<(Code, u64), Fault> {
@@ -215,7 +230,7 @@ impl Book {
         }
         let code = draw().ok_or(Fault::Full)?;
         let until_ms = now_ms.saturating_add(GOOD_MS);
-        self.invitations.push(Invitation { channel, standing, code, until_ms, wrong: 0 });
+        self.invitations.push(Invitation { channel, admission: admission.into(), code, until_ms, wrong: 0 });
         Ok((code, until_ms))
     }
 
@@ -247,7 +262,7 @@ impl Book {
     #[must_use]
     pub fn invitations(&self, now_ms: u64) -> Vec<(Channel, Standing, u64)> {
         let open = self.invitations.iter().filter(|one| now_ms < one.until_ms && one.wrong < MAX_WRONG);
-        open.map(|one| (one.channel, one.standing, one.until_ms)).collect()
+        open.map(|one| (one.channel, one.admission.standing, one.until_ms)).collect()
     }
 }
 
@@ -305,7 +320,7 @@ mod tests {
         let mut book = Book::default();
         let (good, _) = book.invite(ON, Standing::Guest, 0, || code(9)).unwrap();
         assert_eq!(book.knock(Channel::Http, "x", Some(good), 1, || None), PairingReply::Silence, "another channel");
-        assert_eq!(book.knock(ON, "x", Some(good), 1, || None), PairingReply::Known(Standing::Guest));
+        assert_eq!(book.knock(ON, "x", Some(good), 1, || None), PairingReply::Known(Standing::Guest.into()));
         assert_eq!(book.knock(ON, "y", Some(good), 1, || None), PairingReply::Silence, "single use");
         let (late, until) = book.invite(ON, Standing::Guest, 0, || code(9)).unwrap();
         assert_eq!(book.knock(ON, "z", Some(late), until, || None), PairingReply::Silence);
@@ -325,7 +340,10 @@ mod tests {
         let (next, _) = book.invite(ON, Standing::Guest, 3, || code(10)).unwrap();
         assert_eq!(book.knock(ON, "x", Some(next), LOCKED_MS, || None), PairingReply::Silence);
         let (next, _) = book.invite(ON, Standing::Guest, LOCKED_MS + 1, || code(11)).unwrap();
-        assert_eq!(book.knock(ON, "x", Some(next), LOCKED_MS + 1, || None), PairingReply::Known(Standing::Guest));
+        assert_eq!(
+            book.knock(ON, "x", Some(next), LOCKED_MS + 1, || None),
+            PairingReply::Known(Standing::Guest.into())
+        );
     }
 
     #[test]
@@ -343,7 +361,7 @@ mod tests {
         assert_eq!(book.knock(ON, "y", Some(good), 1_000, || None), PairingReply::Silence, "it is void");
         // The owner makes another, and anyone who comes by another way is received.
         let (good, _) = book.invite(ON, Standing::Owner, 1_000, || code(10)).unwrap();
-        assert_eq!(book.knock(ON, "y", Some(good), 1_001, || None), PairingReply::Known(Standing::Owner));
+        assert_eq!(book.knock(ON, "y", Some(good), 1_001, || None), PairingReply::Known(Standing::Owner.into()));
         let there = book.knock(Channel::Cli, "uid:7", None, 1_001, || code(11));
         assert!(matches!(there, PairingReply::Code(..)), "{there:?}");
     }

@@ -19,8 +19,9 @@ use rusqlite::{Connection, params};
 
 use crate::guard::shown;
 use crate::people::Principals;
-use crate::people::pairing::book::{Fault, PairingReply};
+use crate::people::pairing::book::{Admission, Fault, PairingReply};
 use crate::people::pairing::code::Code;
+use crate::people::persons::{standing_of, unknown};
 use crate::random::random;
 use crate::store::{StoreError, not_durable, signed, unsigned};
 
@@ -28,8 +29,6 @@ use crate::store::{StoreError, not_durable, signed, unsigned};
 pub const MAX_PEOPLE: usize = 128;
 /// How often a code is drawn before one gives up; each draw fails with one chance in a thousand.
 const MAX_DRAWS: usize = 16;
-/// The machine's root, at the terminal.
-pub(crate) const ROOT: &str = "cli:uid:0";
 
 /// The tables.
 pub(crate) const TABLES: &str = "
@@ -61,7 +60,7 @@ impl People {
         let mut people = BTreeMap::new();
         for row in rows {
             let (name, standing, since) = row?;
-            let standing = standing_of(&standing).ok_or_else(|| StoreError::Damaged(format!("principal {name}")))?;
+            let standing = standing_named(&standing).ok_or_else(|| StoreError::Damaged(format!("principal {name}")))?;
             people.insert(name, Person { standing, since_ms: unsigned(since) });
         }
         Ok(Self(people))
@@ -76,11 +75,6 @@ impl People {
     /// Everybody's name.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
-    }
-
-    /// The names under which the owner speaks, beside his own terminal.
-    pub fn owners(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(|(_, person)| person.standing == Standing::Owner).map(|(name, _)| name.as_str())
     }
 }
 
@@ -105,14 +99,15 @@ pub(crate) fn locked(connection: &Connection) -> Result<Vec<(Channel, String, u6
 pub const fn standing_name(standing: Standing) -> &'static str {
     match standing {
         Standing::Owner => "owner",
+        Standing::Adult => "adult",
         Standing::Guest => "guest",
         Standing::Stranger => "stranger",
     }
 }
 
 /// A standing that a person can be paired as.
-fn standing_of(name: &str) -> Option<Standing> {
-    [Standing::Owner, Standing::Guest].into_iter().find(|standing| standing_name(*standing) == name)
+fn standing_named(name: &str) -> Option<Standing> {
+    [Standing::Owner, Standing::Adult, Standing::Guest].into_iter().find(|standing| standing_name(*standing) == name)
 }
 
 /// On which channels a person can be paired: where people are, and nowhere else.
@@ -155,8 +150,9 @@ impl Principals {
                 let seconds = u32::try_from(until.saturating_sub(now) / 1_000).unwrap_or(0);
                 Ok(Paired::Code(StrangersCode { code: code.show(), seconds }))
             }
-            PairingReply::Known(standing) => {
-                self.know(&principal.name, standing, "by invitation").await?;
+            PairingReply::Known(admission) => {
+                let _one = self.changing.lock().await;
+                self.know(&principal.name, &admission, "by invitation").await?;
                 Ok(Paired::Known)
             }
         }
@@ -182,12 +178,21 @@ impl Principals {
             .map_err(|error| not_durable(&error))
     }
 
-    async fn know(&self, name: &str, standing: Standing, how: &str) -> Result<(), Refusal> {
+    async fn know(&self, name: &str, admission: &Admission, how: &str) -> Result<(), Refusal> {
         if self.paired.borrow().0.len() >= MAX_PEOPLE {
             let why = format!("{MAX_PEOPLE} principals are known, which is the limit");
             return Err(Refusal::new(RefusalCode::Busy, "pairing.full", why)
                 .remedy("revoke one with `metnosctl pairing revoke`"));
         }
+        // As nobody whom the principal was before, and as what the person is by now.
+        let person = admission.person.as_deref();
+        let is_other = self.persons.borrow().spoken_as(name) != person;
+        if is_other {
+            let joined = self.persons.borrow().joined(name, person);
+            let line = format!("{name} is {} from now on, {how}", person.unwrap_or("nobody by name"));
+            self.persons_are(joined, &line).await?;
+        }
+        let standing = self.persons.borrow().of(name).map_or(admission.standing, |(_, one)| standing_of(one.role));
         let line = format!("{name} is known as {} from now on, {how}", standing_name(standing));
         self.base.chronicled("paired", &line).await?;
         let (row, now) = (name.to_owned(), self.base.clock.wall_ms());
@@ -217,37 +222,44 @@ impl Principals {
         match ask {
             PairingAsk::List => Ok(PairingAnswer::People(self.list_people(now))),
             PairingAsk::Approve(ask) => {
-                fitting(ask.channel, ask.standing)?;
+                let admission = self.admission(ask.channel, ask.standing, &ask.person)?;
+                let _one = self.changing.lock().await;
                 let code = Code::parse(&ask.code);
                 let sender = self.book.borrow_mut().approve(ask.channel, code, now).map_err(fault)?;
                 let name = format!("{}:{sender}", ask.channel.name());
-                self.know(&name, ask.standing, &format!("on the word of {by}")).await?;
-                Ok(PairingAnswer::Known(PrincipalPaired { principal: name, standing: ask.standing.into() }))
+                self.know(&name, &admission, &format!("on the word of {by}")).await?;
+                Ok(PairingAnswer::Known(PrincipalPaired { principal: name, standing: admission.standing.into() }))
             }
             PairingAsk::Invite(ask) => {
-                fitting(ask.channel, ask.standing)?;
-                let line =
-                    format!("{by} invites somebody on {} as {}", ask.channel.name(), standing_name(ask.standing));
+                let admission = self.admission(ask.channel, ask.standing, &ask.person)?;
+                let standing = admission.standing;
+                let who = admission.person.as_deref().unwrap_or("somebody");
+                let line = format!("{by} invites {who} on {} as {}", ask.channel.name(), standing_name(standing));
                 self.base.chronicled("invited", &line).await?;
-                let drawn = self.book.borrow_mut().invite(ask.channel, ask.standing, now, draw);
+                let drawn = self.book.borrow_mut().invite(ask.channel, admission, now, draw);
                 let (code, until) = drawn.map_err(fault)?;
                 Ok(PairingAnswer::Invited(Invitation {
                     code: code.show(),
                     channel: ask.channel.name().to_owned(),
-                    standing: ask.standing.into(),
+                    standing: standing.into(),
                     seconds: until.saturating_sub(now) / 1_000,
                 }))
             }
-            PairingAsk::Revoke(name) => self.unpair(by, &name, forget).await.map(PairingAnswer::Revoked),
+            PairingAsk::Revoke(name) => {
+                let _one = self.changing.lock().await;
+                self.unpair(by, &name, forget).await.map(PairingAnswer::Revoked)
+            }
             PairingAsk::Speaks(ask) => self.set_lang(by, ask).await.map(PairingAnswer::Speaks),
         }
     }
 
     fn list_people(&self, now: u64) -> PeopleList {
         let (people, book) = (self.paired.borrow(), self.book.borrow());
+        let persons = self.persons.borrow();
         let known = people.0.iter().map(|(name, person)| KnownPrincipal {
             principal: name.clone(),
-            standing: person.standing.into(),
+            standing: persons.of(name).map_or(person.standing, |(_, one)| standing_of(one.role)).into(),
+            person: persons.of(name).map(|(person, _)| person.to_owned()),
             since_ms: person.since_ms,
             lang: self.lang_of(name).into(),
         });
@@ -271,15 +283,7 @@ impl Principals {
                 .remedy("`metnosctl pairing list` shows who is known"));
         }
         self.tell_door_revoked(name);
-        let turns = self.turns.borrow_mut().end_of_principal(name);
-        let ended = turns.len();
-        for turn in turns {
-            let kill = self.base.sandbox.kill(TraceId::NONE, Kill { turn: Some(turn) }, []);
-            if let Err(error) = self.base.ask_sandbox(kill).await {
-                tracing::warn!(%error, %turn, "what ran for a revoked sender could not be killed");
-            }
-            forget(turn);
-        }
+        let ended = self.end_turns(name, forget).await;
         let row = name.to_owned();
         self.base
             .store
@@ -294,7 +298,36 @@ impl Principals {
         self.levels.borrow_mut().forget(name);
         self.languages.borrow_mut().forget(name);
         self.base.chronicled("revoked", &format!("{by} has made {name} a stranger again")).await?;
+        if self.persons.borrow().spoken_as(name).is_some() {
+            let rest = self.persons.borrow().joined(name, None);
+            self.persons_are(rest, &format!("{by}: nobody speaks as {name} any more")).await?;
+        }
         Ok(Unpaired { principal: name.to_owned(), standing: Standing::Stranger.into(), turns_ended: ended as u64 })
+    }
+
+    /// Ends the turns of a principal, and kills what runs for them; how many.
+    pub(crate) async fn end_turns(&self, name: &str, forget: Forget<'_>) -> usize {
+        let turns = self.turns.borrow_mut().end_of_principal(name);
+        let ended = turns.len();
+        for turn in turns {
+            let kill = self.base.sandbox.kill(TraceId::NONE, Kill { turn: Some(turn) }, []);
+            if let Err(error) = self.base.ask_sandbox(kill).await {
+                tracing::warn!(%error, %turn, "what ran in a turn that is over could not be killed");
+            }
+            forget(turn);
+        }
+        ended
+    }
+
+    /// What somebody becomes who is paired on this channel: as the person of this name, else of this standing.
+    fn admission(&self, channel: Channel, standing: Standing, person: &str) -> Result<Admission, Refusal> {
+        fitting(channel, standing)?;
+        if person.is_empty() {
+            return Ok(Admission { standing, person: None });
+        }
+        let persons = self.persons.borrow();
+        let (name, one) = persons.called(person).ok_or_else(|| unknown(person))?;
+        Ok(Admission { standing: standing_of(one.role), person: Some(name.to_owned()) })
     }
 
     /// Has the door tell him nothing more, without waiting for it: one that does not listen loses its link.
@@ -315,8 +348,8 @@ fn fitting(channel: Channel, standing: Standing) -> Result<(), Refusal> {
         return no("nobody is paired on this channel: it has no senders");
     }
     match standing {
-        Standing::Owner | Standing::Guest => Ok(()),
-        Standing::Stranger => no("somebody is paired as owner or as guest"),
+        Standing::Owner | Standing::Adult | Standing::Guest => Ok(()),
+        Standing::Stranger => no("somebody is paired as owner, as adult or as guest"),
     }
 }
 

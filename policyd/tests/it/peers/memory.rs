@@ -16,6 +16,7 @@ use metnos_proto::msg::memoryd::{
     Anchored, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn,
     ExecutorLost, ModelAsked, Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed, VERIFYING,
 };
+use metnos_proto::msg::people::Household;
 use metnos_proto::msg::schedule::{ChangeSchedules, KeepSchedule, ListSchedules, ShowSchedule};
 use metnos_proto::payload::Sealed;
 use tokio::sync::Semaphore;
@@ -67,6 +68,8 @@ pub struct FakeMemory {
     pub clean: RefCell<Vec<TurnId>>,
     /// What is planned.
     pub schedules: FakeSchedules,
+    /// Who is who.
+    pub household: RefCell<Household>,
 }
 
 impl FakeMemory {
@@ -92,6 +95,7 @@ impl FakeMemory {
             altered: RefCell::default(),
             clean: RefCell::default(),
             schedules: FakeSchedules::default(),
+            household: RefCell::new(Household { people: Vec::new() }),
         }
     }
 
@@ -108,6 +112,14 @@ impl FakeMemory {
 }
 
 impl Serve for FakeMemory {
+    async fn household(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Household, []: [Sealed; 0]) -> Served<Done, 0> {
+        if self.mood.get() == Mood::Refuses {
+            return Err(Refusal::new(RefusalCode::Unavailable, "disk.full", "the disk is full").into());
+        }
+        *self.household.borrow_mut() = ask;
+        Ok((Done {}, []))
+    }
+
     async fn keep_schedule(
         self: Rc<Self>,
         _: Cx<PolicydMemoryd>,

@@ -20,6 +20,8 @@ impl FakeSchedules {
             number: self.kept.borrow().len() as u64 + 1,
             principal: ask.principal.clone(),
             to: ask.to.clone(),
+            person: ask.from.clone(),
+            message: ask.message,
             what: ask.what.clone(),
             when: ask.when.clone(),
             told: ask.when.clone(),

@@ -43,6 +43,10 @@ pub struct ScheduleView {
     pub principal: String,
     /// Who is reminded: `channel:sender`.
     pub to: String,
+    /// The name of the person who is reminded, where that is another one than the one whose it is; empty otherwise.
+    pub person: String,
+    /// Whether it is a message, which was given at once.
+    pub message: bool,
     /// Of what, in the words in which it was asked for.
     pub what: String,
     /// When, in those words.
@@ -101,7 +105,7 @@ mod tests {
 
     #[test]
     fn schedule_documents_keep_every_key_and_miss_none() {
-        let schedule = r#"{"number": 1, "principal": "cli:uid:1", "to": "telegram:2", "what": "call", "when": "at 9",
+        let schedule = r#"{"number": 1, "principal": "cli:uid:1", "to": "telegram:2", "person": "Anna", "message": false, "what": "call", "when": "at 9",
             "told": "today at 9:00", "assumed": [], "next": ["2026-11-24T09:00:00+01:00"], "zone": "Europe/Rome",
             "state": "active", "made_ms": 5}"#;
         let firing = r#"{"due": "2026-11-24T09:00", "begun_ms": 1, "ended_ms": 0, "state": "unsure", "missed": 2}"#;

@@ -22,7 +22,7 @@ use metnos_proto::msg::planner::{
     Text, TurnAttached, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, Ran, Release, Slot, UndoLast};
-use metnos_proto::msg::schedule::{Order, Remind, ScheduleAct, ScheduleChange, ScheduleOrder, Which};
+use metnos_proto::msg::schedule::{Order, Remind, ScheduleAct, ScheduleChange, ScheduleOrder, Tell, Which};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::OpenPhase;
 use metnos_proto::role::Planner;
@@ -129,8 +129,12 @@ fn planned(order: &Value) -> Order {
         let all = order[name].as_array().cloned().unwrap_or_default();
         all.iter().filter_map(|part| Some(part.as_str()?.to_owned())).collect::<Vec<_>>()
     };
+    let to = word(order, "to").to_owned();
+    if order.get("what").is_some() && order.get("when").is_none() {
+        return Order::Tell(Tell { to, what: parts("what") });
+    }
     if order.get("what").is_some() {
-        return Order::Remind(Remind { what: parts("what"), when: parts("when"), early: false });
+        return Order::Remind(Remind { what: parts("what"), when: parts("when"), early: false, to });
     }
     let act = match word(order, "act") {
         "cancel" => ScheduleAct::Cancel,

@@ -1,7 +1,7 @@
 //! A document that is a transcript: blocks of what is typed and what is answered, and what in it is different each time.
 //!
 //! A block `console` is the owner's terminal: `$` comes before a command, `›` before what is said. A block `telegram NAME`
-//! is a chat: `›` comes before what that person writes, `› [LABEL]` is a press of that button. A line `…` stands for any
+//! is a chat: `›` comes before what that person writes, `› [LABEL]` is a press of that button, and `‹` before what comes by itself. A line `…` stands for any
 //! number of lines, within a line it stands for anything. A comment that begins with `<!-- varies` has a line for each text that is different each time, with
 //! its kind: `K7-DELTA-19: code`.
 
@@ -28,7 +28,7 @@ pub enum Where {
 pub struct Step {
     /// The line of the document.
     pub line: usize,
-    /// What is typed, with the sign of a conversation before it.
+    /// What is typed, with the sign of a conversation before it; empty where something comes by itself.
     pub typed: String,
     /// The answer, without empty lines around it.
     pub answer: Vec<String>,
@@ -82,6 +82,10 @@ fn steps(place: &Where, inside: &[(usize, &str)]) -> Vec<Step> {
         // The questions of the interview end with the same sign.
         let is_said = *place != Where::Interview && line.starts_with("› ");
         let typed = if is_said { Some(*line) } else { line.strip_prefix("$ ") };
+        if let Some(comes) = line.strip_prefix("‹ ").filter(|_| *place != Where::Interview) {
+            steps.push(Step { line: at + 1, typed: String::new(), answer: vec![comes.trim_end().to_owned()] });
+            continue;
+        }
         match (typed, steps.last_mut()) {
             (Some(typed), _) => steps.push(Step { line: at + 1, typed: typed.to_owned(), answer: Vec::new() }),
             (None, Some(step)) => step.answer.push(line.trim_end().to_owned()),

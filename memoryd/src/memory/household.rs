@@ -1,0 +1,99 @@
+//! Who is who, as policyd has said last: which principals are one person, and what others call that person. As long as it has said
+//! nothing, each principal is somebody of its own.
+
+use metnos_proto::envelope::PersonNamed;
+use metnos_proto::msg::common::{RefusalCode, Role};
+use metnos_proto::msg::people::{Household, MAX_PERSONS, Member};
+
+use super::Memory;
+use super::journal::{Answer, refused};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct WhoIsWho(Vec<Member>);
+
+impl WhoIsWho {
+    fn of(&self, principal: &str) -> Option<&Member> {
+        self.0.iter().find(|member| member.principals.iter().any(|own| own == principal))
+    }
+
+    /// The name of the person who speaks as this principal.
+    pub(super) fn name_of(&self, principal: &str) -> Option<&str> {
+        self.of(principal).map(|member| member.name.as_str())
+    }
+
+    /// All principals of the same person, this one first.
+    pub(super) fn principals_with<'a>(&'a self, principal: &'a str) -> Vec<&'a str> {
+        let others = self.of(principal).into_iter().flat_map(|member| member.principals.iter().map(String::as_str));
+        std::iter::once(principal).chain(others.filter(|other| *other != principal)).collect()
+    }
+
+    /// The name of `other`, where that is another person than `principal`; empty otherwise.
+    pub(super) fn other_name(&self, principal: &str, other: &str) -> String {
+        let (own, other) = (self.name_of(principal), self.name_of(other));
+        other.filter(|_| own != other).unwrap_or_default().to_owned()
+    }
+
+    /// Those whom this principal may have told something; nobody for a guest.
+    pub(super) fn others_of(&self, principal: &str) -> Vec<PersonNamed> {
+        let Some(own) = self.of(principal).filter(|own| own.role != Role::Guest) else { return Vec::new() };
+        let others = self.0.iter().filter(|member| member.name != own.name);
+        others.map(|member| PersonNamed { name: member.name.clone(), also: member.also.clone() }).collect()
+    }
+}
+
+impl Memory {
+    /// From now on these persons are known, and no others.
+    ///
+    /// # Errors
+    /// When there are too many, or a principal would be two persons.
+    pub fn household(&mut self, word: Household) -> Answer<()> {
+        let mut principals: Vec<&String> = word.people.iter().flat_map(|member| &member.principals).collect();
+        let all = principals.len();
+        principals.sort();
+        principals.dedup();
+        if principals.len() != all || word.people.len() > MAX_PERSONS {
+            let why = format!("at most {MAX_PERSONS} persons are known, and no principal is two of them");
+            return Err(refused(RefusalCode::Invalid, "people.form", why));
+        }
+        self.who_is_who = WhoIsWho(word.people);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(name: &str, role: Role, principals: &[&str]) -> Member {
+        let principals = principals.iter().map(|one| (*one).to_owned()).collect();
+        Member { name: name.to_owned(), role, also: vec![format!("{name}'s alias")], principals }
+    }
+
+    fn known() -> WhoIsWho {
+        WhoIsWho(vec![
+            member("Anna", Role::Owner, &["cli:uid:1000", "telegram:1"]),
+            member("Luca", Role::Child, &["telegram:2"]),
+            member("Rosa", Role::Guest, &["telegram:3"]),
+        ])
+    }
+
+    #[test]
+    fn principals_of_one_person_belong_together_and_no_others() {
+        let all = known();
+        assert_eq!(all.principals_with("telegram:1"), ["telegram:1", "cli:uid:1000"]);
+        assert_eq!(all.principals_with("telegram:9"), ["telegram:9"]);
+        assert_eq!(all.other_name("telegram:1", "cli:uid:1000"), "");
+        assert_eq!(all.other_name("telegram:2", "cli:uid:1000"), "Anna");
+        assert_eq!(all.other_name("telegram:9", "telegram:2"), "Luca");
+        assert_eq!(all.other_name("telegram:2", "telegram:9"), "");
+    }
+
+    #[test]
+    fn guests_and_unknown_principals_are_told_no_names() {
+        let all = known();
+        let names = |principal: &str| all.others_of(principal).into_iter().map(|one| one.name).collect::<Vec<_>>();
+        assert_eq!(names("telegram:2"), ["Anna", "Rosa"]);
+        assert!(names("telegram:3").is_empty() && names("telegram:9").is_empty());
+    }
+}

@@ -1,0 +1,164 @@
+//! What the owner says about persons, at the machine. memoryd is told before a change holds: it must never take two persons for
+//! one.
+
+use metnos_proto::doc::people::{PersonRemoved, PersonsAnswer};
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::people::{AddPerson, ChangePerson, JoinPerson, PersonsAsk};
+use rusqlite::params;
+
+use super::{Person, Persons, role_name, unknown};
+use crate::guard::shown;
+use crate::people::Principals;
+use crate::people::pairing::Forget;
+use crate::refusals::memory_gone;
+use crate::store::{not_durable, signed};
+
+impl Principals {
+    /// Does what the owner says about persons.
+    ///
+    /// # Errors
+    /// When a name does not fit or is unknown, or it could not be recorded: nothing has changed then.
+    pub(crate) async fn persons(
+        &self,
+        by: &str,
+        ask: PersonsAsk,
+        forget: Forget<'_>,
+    ) -> Result<PersonsAnswer, Refusal> {
+        // Two changes at once would each begin from what the other is about to replace.
+        let _one = self.changing.lock().await;
+        let name = match ask {
+            PersonsAsk::List => return Ok(PersonsAnswer::Persons(self.persons.borrow().list())),
+            PersonsAsk::Show(name) => self.exact(&name)?,
+            PersonsAsk::Add(add) => self.add_person(by, add).await?,
+            PersonsAsk::Change(change) => self.change_person(by, change, forget).await?,
+            PersonsAsk::Join(join) => self.join_person(by, join, forget).await?,
+            PersonsAsk::Remove(name) => return self.remove_person(by, &name, forget).await.map(PersonsAnswer::Removed),
+        };
+        self.persons.borrow().view(&name).map(PersonsAnswer::Person).ok_or_else(|| unknown(&name))
+    }
+
+    /// The name of the person who is called so.
+    fn exact(&self, called: &str) -> Result<String, Refusal> {
+        self.persons.borrow().called(called).map(|(name, _)| name.to_owned()).ok_or_else(|| unknown(called))
+    }
+
+    async fn add_person(&self, by: &str, add: AddPerson) -> Result<String, Refusal> {
+        if let Some((known, _)) = self.persons.borrow().called(&add.name) {
+            let why = format!("somebody is called {} already", shown(known));
+            return Err(
+                Refusal::new(RefusalCode::Invalid, "people.known", why).remedy("`metnosctl people change` changes one")
+            );
+        }
+        let AddPerson { name, role, also } = add;
+        let line = format!("{by}: {name} is known as {} from now on", role_name(role));
+        let person = Person { role, also, since_ms: self.base.clock.wall_ms() };
+        let more = self.persons.borrow().with(&name, person)?;
+        self.persons_are(more, &line).await?;
+        Ok(name)
+    }
+
+    async fn change_person(&self, by: &str, change: ChangePerson, forget: Forget<'_>) -> Result<String, Refusal> {
+        let name = self.exact(&change.name)?;
+        let before = self.persons.borrow().all.get(&name).cloned().ok_or_else(|| unknown(&name))?;
+        let person = Person {
+            role: change.role.unwrap_or(before.role),
+            also: change.also.unwrap_or(before.also),
+            since_ms: before.since_ms,
+        };
+        let line = format!("{by}: {name} is {} from now on", role_name(person.role));
+        let changed = self.persons.borrow().with(&name, person)?;
+        self.persons_are(changed, &line).await?;
+        let spoken: Vec<String> = self.persons.borrow().speaks_as_of(&name);
+        for principal in spoken {
+            self.end_turns(&principal, forget).await;
+        }
+        Ok(name)
+    }
+
+    async fn join_person(&self, by: &str, join: JoinPerson, forget: Forget<'_>) -> Result<String, Refusal> {
+        let name = self.exact(&join.person)?;
+        if self.paired.borrow().standing(&join.principal).is_none() {
+            let why = format!("{} is not paired", shown(&join.principal));
+            return Err(Refusal::new(RefusalCode::Unknown, "pairing.unknown", why)
+                .remedy("`metnosctl pairing list` shows who is; the terminal of this machine is the owner's"));
+        }
+        self.joins(by, &join.principal, &name).await?;
+        self.end_turns(&join.principal, forget).await;
+        Ok(name)
+    }
+
+    /// Whoever speaks as this principal is that person.
+    pub(crate) async fn joins(&self, by: &str, principal: &str, name: &str) -> Result<(), Refusal> {
+        let joined = self.persons.borrow().joined(principal, Some(name));
+        self.persons_are(joined, &format!("{by}: {principal} is {name} from now on")).await
+    }
+
+    async fn remove_person(&self, by: &str, called: &str, forget: Forget<'_>) -> Result<PersonRemoved, Refusal> {
+        let name = self.exact(called)?;
+        let spoken = self.persons.borrow().speaks_as_of(&name);
+        let (mut revoked, mut ended) = (Vec::new(), 0);
+        for principal in spoken {
+            match self.unpair(by, &principal, forget).await {
+                Ok(gone) => ended += gone.turns_ended,
+                // Revoked before, or an older pairing: nobody is heard there.
+                Err(refusal) if refusal.code == RefusalCode::Unknown => {}
+                Err(refusal) => return Err(refusal),
+            }
+            revoked.push(principal);
+        }
+        let rest = self.persons.borrow().without(&name);
+        self.persons_are(rest, &format!("{by}: {name} is known no more")).await?;
+        Ok(PersonRemoved { name, revoked, turns_ended: ended })
+    }
+
+    /// The persons are these from now on, as soon as that is recorded, memoryd knows, and it is written down.
+    pub(crate) async fn persons_are(&self, persons: Persons, line: &str) -> Result<(), Refusal> {
+        self.base.chronicled("person", line).await?;
+        let told = self.base.memory.household(TraceId::NONE, persons.household(), []).await;
+        told.map_err(|error| memory_gone(&error))?;
+        let rows: Vec<(String, &'static str, String, u64)> = persons
+            .all
+            .iter()
+            .map(|(name, one)| (name.clone(), role_name(one.role), one.also.join("\n"), one.since_ms))
+            .collect();
+        let speaks_as = persons.speaks_as.clone();
+        let written = self
+            .base
+            .store
+            .run(move |connection| {
+                let transaction = connection.transaction()?;
+                transaction.execute_batch("DELETE FROM persons; DELETE FROM speaks_as")?;
+                for (name, role, also, since_ms) in &rows {
+                    let values = params![name, role, also, signed(*since_ms)];
+                    transaction.execute("INSERT INTO persons VALUES (?1, ?2, ?3, ?4)", values)?;
+                }
+                for (principal, person) in &speaks_as {
+                    transaction.execute("INSERT INTO speaks_as VALUES (?1, ?2)", params![principal, person])?;
+                }
+                transaction.commit()
+            })
+            .await;
+        if let Err(error) = written {
+            self.tell_household().await;
+            return Err(not_durable(&error));
+        }
+        *self.persons.borrow_mut() = persons;
+        Ok(())
+    }
+
+    /// Tells memoryd who is who.
+    pub(crate) async fn tell_household(&self) {
+        let household = self.persons.borrow().household();
+        if let Err(error) = self.base.memory.household(TraceId::NONE, household, []).await {
+            tracing::warn!(%error, "memoryd does not know who is who: each channel has a memory of its own");
+        }
+    }
+}
+
+impl Persons {
+    /// The principals of this person that were paired.
+    fn speaks_as_of(&self, name: &str) -> Vec<String> {
+        self.speaks_as.iter().filter(|(_, person)| *person == name).map(|(principal, _)| principal.clone()).collect()
+    }
+}

@@ -1,0 +1,117 @@
+//! What a person has passed on to others of the household: told at once, or reminded at a time. Such a word leaves the turn for
+//! another person, so it is not the planner's to choose: policyd reads the person's words itself, by the same grammar as the
+//! reflex, and admits only the order that they are.
+
+use metnos_proto::doc::schedule::ScheduleList;
+use metnos_proto::envelope::{Envelope, PersonNamed, Recent};
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::common::{Lang, Refusal, Role};
+use metnos_proto::msg::schedule::{KeepSchedule, Order, Remind, Tell};
+use metnos_reflex::dialogue;
+
+use crate::calls::turns::Turn;
+use crate::people::persons::Persons;
+use crate::people::principal::Principal;
+use crate::policy::Policy;
+use crate::policy::schedule::no;
+
+impl Policy {
+    /// Has others told what stands in the order, each in a chat of the own.
+    ///
+    /// # Errors
+    /// When nobody of them may be told by this principal or can be reached, or memoryd refuses. What was kept before that stays.
+    pub(super) async fn tell(
+        &self,
+        principal: &Principal,
+        in_turn: (TurnId, TraceId),
+        tell: &Tell,
+        lang: Lang,
+    ) -> Result<ScheduleList, Refusal> {
+        let remind = Remind { what: tell.what.clone(), when: Vec::new(), early: false, to: tell.to.clone() };
+        self.keep_for_others(principal, in_turn, (&remind, true), lang).await
+    }
+
+    /// Keeps a reminder or a message for each of those whom it is for.
+    pub(super) async fn keep_for_others(
+        &self,
+        principal: &Principal,
+        (turn, trace): (TurnId, TraceId),
+        (remind, message): (&Remind, bool),
+        lang: Lang,
+    ) -> Result<ScheduleList, Refusal> {
+        let (from, recipients) = self.people.persons.borrow().recipients(&principal.name, &remind.to)?;
+        let mut kept = Vec::new();
+        for recipient in recipients {
+            let told_in = self.people.lang_of(&recipient.at);
+            let keep = KeepSchedule {
+                turn,
+                trace,
+                principal: principal.name.clone(),
+                to: recipient.at,
+                from: from.clone(),
+                message,
+                what: remind.what.join(" "),
+                when: remind.when.join(" "),
+                early: remind.early,
+                lang,
+                told_in,
+            };
+            kept.extend(self.keep_one(trace, keep).await?.0);
+        }
+        Ok(ScheduleList(kept))
+    }
+}
+
+impl Turn {
+    /// Whether the words of this turn, read here, are this order for somebody else.
+    ///
+    /// # Errors
+    /// The refusal when they are not.
+    pub(super) fn bears_out(&self, order: &Order, persons: &Persons, now_s: i64) -> Result<(), Refusal> {
+        let said = self.flow.own_words().last_typed();
+        let mut envelope = Envelope::empty(Vec::new(), self.world.lang);
+        envelope.home.people = others_of(persons, &self.principal.name);
+        envelope.home.now = now_s;
+        envelope.recent = self.earlier.last_typed().into_iter().map(|text| Recent::said(0, text)).collect();
+        let mut ends = vec![""];
+        ends.extend(said.and_then(called_first));
+        ends.extend(said.and_then(called_last));
+        let reads = |butler: &str| {
+            let mut envelope = envelope.clone();
+            butler.clone_into(&mut envelope.home.butler);
+            said.and_then(|said| dialogue::for_others(said, &envelope))
+        };
+        if ends.into_iter().any(|butler| reads(butler).as_ref() == Some(order)) {
+            return Ok(());
+        }
+        let why = "the person's words do not ask for this to be passed on, as it stands and to whom";
+        Err(no("people.words", why, "use the person's words as they are"))
+    }
+}
+
+/// What the butler may be called, which is not known here: a first word that a comma parts from the rest. Without one, "don't" would
+/// be as good a name as any.
+fn called_first(said: &str) -> Option<&str> {
+    let (first, _) = said.trim_start().split_once(',')?;
+    first.chars().all(char::is_alphanumeric).then_some(first)
+}
+
+/// The same for a last word.
+fn called_last(said: &str) -> Option<&str> {
+    let (_, last) = said.rsplit_once(',')?;
+    let last = last.trim_matches(|c: char| c.is_whitespace() || matches!(c, '.' | '!' | '?'));
+    last.chars().all(char::is_alphanumeric).then_some(last)
+}
+
+/// The others whom this principal may name.
+fn others_of(persons: &Persons, principal: &str) -> Vec<PersonNamed> {
+    let own = persons.of(principal).map(|(name, person)| (name.to_owned(), person.role));
+    match own {
+        Some((own, role)) if role != Role::Guest => persons
+            .names()
+            .filter(|(name, _)| *name != own)
+            .map(|(name, person)| PersonNamed { name: name.to_owned(), also: person.also.clone() })
+            .collect(),
+        Some(_) | None => Vec::new(),
+    }
+}

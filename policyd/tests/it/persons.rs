@@ -1,0 +1,211 @@
+//! Persons through the whole daemon: who is whom, what each may, and what is passed on from one to another.
+
+use std::rc::Rc;
+
+use metnos_proto::edge::RpcError;
+use metnos_proto::edges::{CtlPolicyd, DoorPolicyd};
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::link_async::Client;
+use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, Role, Standing};
+use metnos_proto::msg::people::{AddPerson, ChangePerson, Invite, JoinPerson, Pair, Paired, PairingAsk, PersonsAsk};
+use metnos_proto::msg::policyd::{Identify, RegisterPrompt};
+use metnos_proto::msg::schedule::{EVERYBODY, Order, Remind, ScheduleOrder, Tell};
+use metnos_proto::payload::Sealed;
+use serde_json::Value;
+
+use crate::peers::memory::Mood;
+use crate::peers::{OWNER, World, run};
+
+const NO: TraceId = TraceId::NONE;
+
+struct House {
+    world: World,
+    owner: Rc<Client<CtlPolicyd>>,
+    door: Rc<Client<DoorPolicyd>>,
+    _folder: tempfile::TempDir,
+}
+
+impl House {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World::usual(folder.path()).await;
+        let (owner, door) = (world.owner(OWNER).await, world.door().await);
+        let house = Self { world, owner, door, _folder: folder };
+        house.add("Anna", Role::Owner, &["mum"]).await.unwrap();
+        house.add("Marco", Role::Adult, &[]).await.unwrap();
+        house.add("Luca", Role::Child, &[]).await.unwrap();
+        house.add("Rosa", Role::Guest, &[]).await.unwrap();
+        for (name, sender) in [("Marco", "2"), ("Luca", "3"), ("Rosa", "4")] {
+            house.joins(name, sender).await;
+        }
+        house
+    }
+
+    async fn persons(&self, ask: PersonsAsk) -> Result<Value, Refusal> {
+        let (_, [document]) = self.owner.persons(NO, ask, []).await.map_err(RpcError::into_refusal)?;
+        Ok(serde_json::from_slice(&document.read().unwrap()).unwrap())
+    }
+
+    async fn add(&self, name: &str, role: Role, also: &[&str]) -> Result<Value, Refusal> {
+        let also = also.iter().map(|one| (*one).to_owned()).collect();
+        self.persons(PersonsAsk::Add(AddPerson { name: name.to_owned(), role, also })).await
+    }
+
+    /// Has somebody of Telegram become this person.
+    async fn joins(&self, name: &str, sender: &str) {
+        let ask = Invite { channel: Channel::Telegram, standing: Standing::Guest, person: name.to_owned() };
+        let (_, [document]) = self.owner.pairing(NO, PairingAsk::Invite(ask), []).await.unwrap();
+        let invited: Value = serde_json::from_slice(&document.read().unwrap()).unwrap();
+        let code = invited["code"].as_str().unwrap().to_owned();
+        let ask = Pair { channel: Channel::Telegram, sender: sender.to_owned(), code };
+        assert_eq!(self.door.pair(NO, ask, []).await.unwrap().0, Paired::Known, "{name}");
+    }
+
+    async fn standing(&self, sender: &str) -> (Standing, Level) {
+        let ask = Identify { channel: Channel::Telegram, sender: sender.into(), lang: None, spoke: None };
+        let who = self.door.identify(NO, ask, []).await.unwrap().0;
+        (who.standing, who.level)
+    }
+
+    async fn says(&self, sender: &str, words: &str) -> TurnId {
+        let ask = RegisterPrompt { channel: Channel::Telegram, sender: sender.to_owned() };
+        let said = Sealed::new(words.as_bytes()).unwrap();
+        self.door.register_prompt(NO, ask, [said]).await.unwrap().0.turn
+    }
+
+    /// What a planner gets for this order in a turn of these words.
+    async fn orders(&self, sender: &str, words: &str, order: Order) -> Result<Value, String> {
+        let turn = self.says(sender, words).await;
+        let planner = self.world.planner(1).await;
+        match planner.schedule(NO, ScheduleOrder { turn, lang: Lang::En, order }, []).await {
+            Ok((doc, list)) => Ok(serde_json::to_value(doc.open(list).unwrap()).unwrap()),
+            Err(RpcError::Refused(refusal)) => Err(refusal.rule),
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+fn tell(to: &str, what: &str) -> Order {
+    Order::Tell(Tell { to: to.to_owned(), what: vec![what.to_owned()] })
+}
+
+fn remind(to: &str, what: &str, when: &str) -> Order {
+    Order::Remind(Remind { what: vec![what.to_owned()], when: vec![when.to_owned()], early: false, to: to.to_owned() })
+}
+
+#[test]
+fn persons_role_decides_what_their_principals_are() {
+    run(async {
+        let house = House::new().await;
+        assert_eq!(house.standing("2").await, (Standing::Adult, Level::Supervised));
+        assert_eq!(house.standing("3").await, (Standing::Guest, Level::ReadOnly));
+        assert_eq!(house.standing("4").await, (Standing::Guest, Level::ReadOnly));
+        let change =
+            |name: &str, role| PersonsAsk::Change(ChangePerson { name: name.to_owned(), role: Some(role), also: None });
+        let open = house.says("3", "hello").await;
+        house.persons(change("luca", Role::Adult)).await.unwrap();
+        assert_eq!(house.standing("3").await.0, Standing::Adult);
+        let planner = house.world.planner(1).await;
+        let order = ScheduleOrder { turn: open, lang: Lang::En, order: Order::List };
+        assert!(planner.schedule(NO, order, []).await.is_err(), "a turn of the child's is over");
+        assert_eq!(house.persons(change("Luca", Role::Owner)).await.unwrap_err().rule, "people.form");
+        house.persons(PersonsAsk::Remove("Marco".into())).await.unwrap();
+        assert_eq!(house.standing("2").await.0, Standing::Stranger);
+        let household = house.world.memory.household.borrow();
+        assert!(household.people.iter().all(|one| one.name != "Marco"), "{household:?}");
+    });
+}
+
+#[test]
+fn nobody_is_a_person_before_memory_knows_or_after_a_new_pairing() {
+    run(async {
+        let house = House::new().await;
+        house.world.memory.mood.set(Mood::Refuses);
+        assert!(house.add("Eva", Role::Adult, &[]).await.is_err());
+        house.world.memory.mood.set(Mood::Honest);
+        let all = house.persons(PersonsAsk::List).await.unwrap();
+        assert!(all.as_array().unwrap().iter().all(|one| one["name"] != "Eva"), "{all}");
+        let join = PersonsAsk::Join(JoinPerson { person: "Marco".into(), principal: "telegram:99".into() });
+        assert_eq!(house.persons(join).await.unwrap_err().rule, "pairing.unknown");
+        let revoke = PairingAsk::Revoke("telegram:2".into());
+        house.owner.pairing(NO, revoke, []).await.unwrap();
+        let marco = house.persons(PersonsAsk::Show("marco".into())).await.unwrap();
+        assert_eq!(marco["principals"], Value::Array(Vec::new()));
+        // The same chat, as somebody else.
+        house.joins("Luca", "2").await;
+        assert_eq!(house.standing("2").await.0, Standing::Guest);
+        let household = house.world.memory.household.borrow();
+        let speaks = |name: &str| household.people.iter().find(|one| one.name == name).unwrap().principals.clone();
+        assert_eq!(
+            (speaks("Marco").len(), speaks("Luca")),
+            (0, vec!["telegram:2".to_owned(), "telegram:3".to_owned()])
+        );
+    });
+}
+
+#[test]
+fn words_for_another_are_passed_on_as_they_stand_to_whom_they_name() {
+    run(async {
+        let house = House::new().await;
+        let words = "tell my mum that dinner is ready";
+        let sent = house.orders("3", words, tell("Anna", "dinner is ready")).await.unwrap();
+        assert_eq!((&sent[0]["to"], &sent[0]["message"]), (&"cli:uid:1000".into(), &true.into()));
+        let words = "Alfred, tell everybody that dinner is ready";
+        let sent = house.orders("2", words, tell(EVERYBODY, "dinner is ready")).await.unwrap();
+        assert_eq!(sent.as_array().unwrap().len(), 2, "{sent}");
+        let words = "remind Marco to fetch Luca tomorrow at 16:00";
+        let order = remind("Marco", "fetch Luca", "tomorrow at 16:00");
+        let kept = house.orders("3", words, order).await.unwrap();
+        assert_eq!((&kept[0]["to"], &kept[0]["principal"]), (&"telegram:2".into(), &"telegram:3".into()));
+        // Asked for in two turns.
+        house.says("2", "remind Luca to tidy up").await;
+        let order = remind("Luca", "tidy up", "tomorrow at 9");
+        assert!(house.orders("2", "tomorrow at 9", order).await.is_ok());
+    });
+}
+
+#[test]
+fn hijacked_planner_passes_nothing_on_that_the_words_do_not() {
+    run(async {
+        let house = House::new().await;
+        let secret = "don't tell Anna that I bought her a ring";
+        let others = [
+            (secret, tell("Anna", "I bought her a ring")),
+            ("never tell Anna that I am ill", tell("Anna", "I am ill")),
+            ("what did I tell Anna: I am ill", tell("Anna", "I am ill")),
+            ("I bought Anna a ring, tell nobody", tell("Anna", "I bought Anna a ring")),
+            ("tell Anna that dinner is ready", tell("Luca", "dinner is ready")),
+            ("tell Anna that dinner is ready", tell(EVERYBODY, "dinner is ready")),
+            ("tell Anna that dinner is ready", tell("Anna", "dinner")),
+            ("tell Anna that dinner is ready", tell("Anna", "come at once")),
+            ("what is planned?", tell("Anna", "what is planned")),
+            ("remind me to tell Anna that I am ill tomorrow at 9", tell("Anna", "I am ill")),
+            ("remind me tomorrow at 9 to buy a ring", remind("Anna", "buy a ring", "tomorrow at 9")),
+            ("remind Anna tomorrow at 9 to call", remind("Anna", "call", "9")),
+        ];
+        for (words, order) in others {
+            assert_eq!(
+                house.orders("2", words, order.clone()).await.unwrap_err(),
+                "people.words",
+                "{words}: {order:?}"
+            );
+        }
+        assert_eq!(house.world.memory.schedules.kept.borrow().len(), 0);
+    });
+}
+
+#[test]
+fn guests_strangers_and_children_reach_only_whom_they_may() {
+    run(async {
+        let house = House::new().await;
+        let words = "tell Anna that dinner is ready";
+        // For a guest nobody is known by name, so the words ask for nothing.
+        assert_eq!(house.orders("4", words, tell("Anna", "dinner is ready")).await.unwrap_err(), "people.words");
+        let words = "tell Rosa that dinner is ready";
+        assert_eq!(house.orders("3", words, tell("Rosa", "dinner is ready")).await.unwrap_err(), "people.child");
+        assert!(house.orders("2", words, tell("Rosa", "dinner is ready")).await.is_ok());
+        house.add("Eva", Role::Adult, &[]).await.unwrap();
+        let words = "tell Eva that dinner is ready";
+        assert_eq!(house.orders("2", words, tell("Eva", "dinner is ready")).await.unwrap_err(), "people.unreachable");
+    });
+}
