@@ -13,8 +13,8 @@ from metnos_files import MOST_LOCKED, TRASH, Draft, Refused, answer, is_draft, l
 MOST_BYTES = 8_000_000
 # The largest file that lines are taken out of where others have added to it since.
 MOST_SHARED = 16_000_000
-# Where `note_add` puts what names no place.
-NOTEBOOK = "notes/notes.md"
+# Where these put what names no place.
+USUAL = {"note_add": "notes/notes.md", "contact_add": "notes/contacts.md"}
 
 
 def open_note(workspace, names, keep):
@@ -227,9 +227,9 @@ def unappend(folder, name, path, keep, note, ctx):
 
 def act(args, ctx):
     of, keep = args["of"], args["keep"]
-    if "path" not in args and of != "note_add":
+    if "path" not in args and of not in USUAL:
         raise Refused("BadPath", f"what {of} has done is taken back at a path")
-    path = args.get("path", NOTEBOOK)
+    path = args.get("path") or USUAL[of]
     names = split(path)
     to = split(args["to"]) if "to" in args else names
     if to[:-1] != names[:-1]:
@@ -241,7 +241,7 @@ def act(args, ctx):
             what, aside = undelete(folder, names[-1], path, keep, note)
         elif of == "fs_move":
             what, aside = unmove(folder, names[-1], path, to[-1], note)
-        elif of in ("fs_write", "list_remove"):
+        elif of in ("fs_write", "list_remove", "contact_add"):
             what, aside = unwrite(folder, names[-1], path, keep, note)
         elif of == "inbox_add":
             what, aside = unkeep(folder, path, keep, note)

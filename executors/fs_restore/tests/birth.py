@@ -37,7 +37,13 @@ def cases():
             {"ok": False, "class": "Changed"},
         ),
         case(
-            "only a note may name no place",
+            "a file that was made for a contact, and is gone by now, is nothing to take back",
+            {NOTE: {"text": '{"of": "contact_add", "made": {"ino": 1}, "before": null}'}, "notes/a.md": {"text": "x"}},
+            {"of": "contact_add"},
+            {"ok": True, "values": {"/what": "nothing", "/path": "notes/contacts.md"}},
+        ),
+        case(
+            "only a note and a contact may name no place",
             {NOTE: added},
             {"of": "fs_append"},
             {"ok": False, "class": "BadPath"},
