@@ -38,6 +38,8 @@ pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
 pub fn shipped() -> Vec<Candidate> {
     vec![
         seed!("clock_now"),
+        seed!("contact_add"),
+        seed!("contact_find"),
         seed!("csv_query"),
         seed!("fs_append"),
         seed!("fs_count"),

@@ -220,6 +220,10 @@ said-nothing-sent = Note: nothing was sent in this turn.
 said-line = line { $line }
 said-lines = lines { $lines }
 said-act = { $executor ->
+    [contact_add] { $count ->
+        [one] 1 contact written
+       *[other] { $count } contacts written
+    }
     [fs_append] { $count ->
         [one] 1 file added to
        *[other] { $count } times added to files
@@ -255,6 +259,7 @@ said-act = { $executor ->
     }
 }
 said-try = { $executor ->
+    [contact_add] writing down a contact
     [csv_query] reading a table
     [fs_append] adding to a file
     [fs_delete] moving a file or folder to the trash
@@ -283,6 +288,7 @@ card-cost = Cost
 card-why = Why it is asked
 card-who = Who may answer
 card-does = { $executor ->
+    [contact_add] writes down a contact
     [file_get] sends a file to you
     [fs_append] adds lines at the end of a file
     [fs_delete] moves something to the trash
@@ -497,6 +503,7 @@ undo-act = { $state ->
         [fs_move] { $path } has its old name again.
         [fs_write] { $path } is as it was before.
         [list_remove] What was taken off { $path } is on it again.
+        [contact_add] The contacts are as they were before.
         [inbox_add] { $path } is taken out of the inbox again.
         [reminder] I will not remind you of this any more: { $path }.
        *[other] What { $executor } did is taken back.

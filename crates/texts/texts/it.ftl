@@ -220,6 +220,10 @@ said-nothing-sent = Nota: in questo turno non è stato inviato nulla.
 said-line = riga { $line }
 said-lines = righe { $lines }
 said-act = { $executor ->
+    [contact_add] { $count ->
+        [one] 1 contatto scritto
+       *[other] { $count } contatti scritti
+    }
     [fs_append] { $count ->
         [one] 1 aggiunta a un file
        *[other] { $count } aggiunte a dei file
@@ -255,6 +259,7 @@ said-act = { $executor ->
     }
 }
 said-try = { $executor ->
+    [contact_add] annotare un contatto
     [csv_query] leggere una tabella
     [fs_append] aggiungere a un file
     [fs_delete] mettere nel cestino un file o una cartella
@@ -283,6 +288,7 @@ card-cost = Costo
 card-why = Perché si chiede
 card-who = Chi può rispondere
 card-does = { $executor ->
+    [contact_add] annota un contatto
     [file_get] ti manda un file
     [fs_append] aggiunge righe in fondo a un file
     [fs_delete] sposta qualcosa nel cestino
@@ -494,6 +500,7 @@ undo-act = { $state ->
         [fs_move] { $path } ha di nuovo il suo nome.
         [fs_write] { $path } è di nuovo com'era prima.
         [list_remove] Ciò che era stato tolto da { $path } c'è di nuovo.
+        [contact_add] I contatti sono di nuovo com'erano prima.
         [inbox_add] { $path } è stato tolto di nuovo.
         [reminder] Non te lo ricorderò più: { $path }.
        *[other] Ciò che ha fatto { $executor } è annullato.

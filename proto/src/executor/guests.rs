@@ -15,8 +15,10 @@ const CLOSED: [&str; 1] = ["executors"];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 24] = [
+pub const SHIPPED: [&str; 26] = [
     "clock_now",
+    "contact_add",
+    "contact_find",
     "csv_query",
     "file_get",
     "fs_append",

@@ -6,8 +6,10 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 24] = [
+const SEEDS: [&str; 26] = [
     "clock_now",
+    "contact_add",
+    "contact_find",
     "csv_query",
     "file_get",
     "fs_append",
@@ -172,10 +174,12 @@ fn no_spelling_of_a_core_path_passes_any_executor_that_takes_a_path() {
     for spelling in SPELLINGS {
         let path = format!("path={spelling}");
         let to = format!("to={spelling}");
-        let calls: [(&str, &[&str]); 15] = [
+        let calls: [(&str, &[&str]); 17] = [
             ("fs_find", &[&path]),
             ("text_search", &[&path, "pattern=root"]),
             ("note_add", &[&path, "text=x"]),
+            ("contact_add", &[&path, "name=x"]),
+            ("contact_find", &[&path]),
             ("fs_read", &[&path]),
             ("fs_list", &[&path]),
             ("fs_count", &[&path]),
