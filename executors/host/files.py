@@ -1,5 +1,5 @@
 """The file library of the executors that ship: paths, drafts, the trash and the record that undo reads. Walks are in
-`walk.py`, names and kinds that are looked for in `find.py`, lists in `lists.py`.
+`walk.py`, names and kinds that are looked for in `find.py`, lists in `lists.py`, contacts in `contacts.py`.
 
 `host.py` makes it the module `metnos_files`; its digest is part of every `profile.lock`, with that of the host. It
 follows no link and never replaces anything.

@@ -30,7 +30,7 @@ import time
 CHANNEL = 3
 SEAL = "/seal/_metnos_seal.so"
 NET = "/metnos/net.py"
-LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("files", "walk", "find", "lists")}
+LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("files", "walk", "find", "lists", "contacts")}
 LONGEST_LOG_LINE = 4096
 # The most bytes of a piece of a file.
 PIECE = 1 << 16

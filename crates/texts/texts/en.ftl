@@ -303,8 +303,10 @@ card-does = { $executor ->
    *[other] { $executor }
 }
 card-argument = { $name ->
+    [address] where somebody lives
     [all] everything
     [argv] program and its words
+    [birthday] date of birth
     [blake3] fingerprint
     [bytes] size in bytes
     [channel] where to
@@ -314,10 +316,14 @@ card-argument = { $name ->
     [folder] a whole folder
     [heading] title
     [keep] kept for taking back as
+    [lang] language
+    [mail] mail address
+    [name] who or what
     [of] what was done
     [offset] clock, against UTC
     [overwrite] replaces what is there
     [path] file
+    [phone] phone number
     [stdin] what the program reads
     [text] what is noted
     [to] new name
@@ -387,6 +393,7 @@ card-reason = { $rule ->
     [intent-none] something was read that could be by anybody, and this was not planned before
     [budget-cost] it costs more than is spent without asking
     [undo-missing] what is needed to undo it later cannot be kept
+    [adult-core] it is one of the files that say what Metnos is: the owner decides
     [workspace-core] it is one of the files that say what Metnos is, and your words do not have both its name and the text
     [secret-file] it is a file of secrets, and your words do not name it
    *[other] { $rule }

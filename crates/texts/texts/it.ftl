@@ -303,8 +303,10 @@ card-does = { $executor ->
    *[other] { $executor }
 }
 card-argument = { $name ->
+    [address] dove abita
     [all] tutto
     [argv] programma e sue parole
+    [birthday] data di nascita
     [blake3] impronta
     [bytes] grandezza in byte
     [channel] verso dove
@@ -314,10 +316,14 @@ card-argument = { $name ->
     [folder] una cartella intera
     [heading] titolo
     [keep] conservato per annullare come
+    [lang] lingua
+    [mail] indirizzo mail
+    [name] chi o che cosa
     [of] che cosa era stato fatto
     [offset] orologio, rispetto a UTC
     [overwrite] sostituisce ciò che c'è
     [path] file
+    [phone] numero di telefono
     [stdin] ciò che il programma legge
     [text] che cosa si annota
     [to] nome nuovo
@@ -387,6 +393,7 @@ card-reason = { $rule ->
     [intent-none] è stato letto qualcosa che può essere di chiunque, e prima questo non era previsto
     [budget-cost] costa più di quanto si spende senza chiedere
     [undo-missing] ciò che serve per annullarlo dopo non si può conservare
+    [adult-core] è uno dei file che dicono cos'è Metnos: decide il proprietario
     [workspace-core] è uno dei file che dicono cos'è Metnos, e le tue parole non ne contengono il nome e il testo
     [secret-file] è un file di segreti, e le tue parole non lo nominano
    *[other] { $rule }

@@ -67,13 +67,33 @@ def cases():
             "name": "nobody of a name is nobody, and no line of words is a contact",
             "files": {HERE: {"text": LIST}},
             "args": {"name": "Whatever else", "field": "phone"},
-            "expect": {"ok": True, "values": {"/total": 0, "/contacts": []}},
+            "expect": {"ok": True, "values": {"/total": 0, "/contacts": [], "/known": False}},
         },
         {
             "name": "all contacts are told with what stands there",
             "files": {HERE: {"text": LIST}},
             "args": {},
             "expect": {"ok": True, "values": {"/total": 6, "/truncated": False, "/contacts/3/text": "**plumber**: 06 555 9999"}},
+        },
+        {
+            "name": "what other files and sentences in notes say of somebody counts",
+            "files": {
+                HERE: {"text": "- Anna: phone 333 444\n"},
+                "notes/birthdays.md": {"text": "Grandma: 3 June 1948\nAnna: 8 May\n"},
+                "notes/notes.md": {"text": "- Luca's birthday is on 3 May\n- il compleanno di Eva è l'11 aprile\n- Anna's birthday is on 1 July\n"},
+            },
+            "args": {},
+            "expect": {"ok": True, "values": {
+                "/total": 4, "/contacts/0/name": "Anna", "/contacts/0/birthday": "8 May", "/contacts/0/phones": ["333 444"],
+                "/contacts/1/name": "Grandma", "/contacts/2/name": "Luca", "/contacts/2/day_en": "3 May",
+                "/contacts/3/name": "Eva", "/contacts/3/day_it": "l’11 aprile",
+            }},
+        },
+        {
+            "name": "a file beside it that cannot be read is no trouble",
+            "files": {HERE: {"text": LIST}, "notes/birthdays.md": {"base64": "/w=="}, "notes/notes.md": {"fifo": True}},
+            "args": {"name": "Anna", "field": "phone"},
+            "expect": {"ok": True, "values": {"/known": True, "/contacts/0/phones": ["06 555 1234"]}},
         },
         {
             "name": "those of a month come in the order of its days",

@@ -6,15 +6,19 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 41] = [
+const CLASSES: [&str; 47] = [
     "Ambiguous",
     "BadArgument",
+    "BadBirthday",
     "BadContent",
     "BadCsv",
     "BadItem",
     "BadJson",
+    "BadMail",
+    "BadName",
     "BadPath",
     "BadPattern",
+    "BadPhone",
     "BadQuery",
     "BadText",
     "BadTime",
@@ -35,9 +39,11 @@ const CLASSES: [&str; 41] = [
     "NotListed",
     "NotOnList",
     "NotText",
+    "Other",
     "OtherFolder",
     "PermissionDenied",
     "Redirect",
+    "Several",
     "Timeout",
     "TlsError",
     "TooDeep",
@@ -74,11 +80,14 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
         "PermissionDenied" | "Forbidden" | "NotListed" => "That may not be reached: tell the person",
         "NotText" | "BadJson" | "BadCsv" | "BadContent" => "What is there has another form than this tool reads",
         "TooLarge" | "TooMany" | "TooMuch" | "TooDeep" => "It is more than this tool takes: ask for less",
-        "Ambiguous" => "More than one fits: ask the person which one is meant",
+        "Ambiguous" | "Several" => "More than one fits: ask the person which one is meant",
         "NoDates" => "No column of the table holds dates: ask without a month, or name the column of them as `dates`",
+        "Other" => "Something else stands there already: ask the person before it is replaced",
         "NotOnList" => "It does not stand on the list: tell the person",
-        "BadArgument" | "BadItem" | "BadQuery" | "BadPattern" | "BadText" | "BadTime" | "BadUrl" | "NoColumn"
-        | "UnknownDay" | "UnknownZone" => "An argument cannot be used: `look` at the result says which",
+        "BadArgument" | "BadBirthday" | "BadItem" | "BadMail" | "BadName" | "BadPhone" | "BadQuery" | "BadPattern"
+        | "BadText" | "BadTime" | "BadUrl" | "NoColumn" | "UnknownDay" | "UnknownZone" => {
+            "An argument cannot be used: `look` at the result says which"
+        }
         "NoSpace" => "There is no room on the disk: tell the person",
         "DnsError" | "HttpError" | "NoAnswer" | "Redirect" | "TlsError" | "Unreachable" | "TooSlow" => {
             "The other side gave no usable answer: try once more, or tell the person"

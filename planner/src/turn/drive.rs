@@ -261,7 +261,9 @@ impl Turn {
             },
             Reply::Schedule(order, lang) => self.schedule(order, lang, &envelope.home.zone).await,
             Reply::Later(why) => Ended { end: TurnEnd::Unsuccessful, why, wish: Wish::of(words) },
-            Reply::Plan(plan) => self.carry_out(plan).await.unwrap_or_else(|error| self.broken(&error)),
+            Reply::Plan(plan) => {
+                self.carry_out(plan, (words, envelope)).await.unwrap_or_else(|error| self.broken(&error))
+            }
         }
     }
 
@@ -319,13 +321,32 @@ impl Turn {
         Ended::broken(speech::broken(error, self.lang))
     }
 
-    async fn carry_out(&self, plan: Plan) -> Result<Ended, RpcError> {
+    async fn carry_out(&self, plan: Plan, about: (&str, &Envelope)) -> Result<Ended, RpcError> {
         let mut progress = match Progress::new(plan) {
             Ok(progress) => progress,
             Err(error) => return Ok(Ended::broken(error.to_string())),
         };
         self.run_through(&mut progress).await?;
+        if let Some(said) = self.said_before(&progress, about).await? {
+            self.say(&said).await?;
+            return Ok(Ended::new(TurnEnd::Answered, String::new()));
+        }
         self.answer(&progress).await
+    }
+
+    /// What the person has said before about what a call did not find; `None` where it found it, or nothing was said of it.
+    async fn said_before(
+        &self,
+        progress: &Progress,
+        (words, envelope): (&str, &Envelope),
+    ) -> Result<Option<String>, RpcError> {
+        let told = progress.outcome();
+        let [place] = told.as_slice() else { return Ok(None) };
+        let Some((call, State::Ran { handle, outcome: Outcome::Ok })) = progress.get(*place) else { return Ok(None) };
+        if !call.template.recalls() || !call.template.is_missing(&self.release(*handle).await?) {
+            return Ok(None);
+        }
+        Ok(self.planner.repertoire.borrow_mut().recall(words, envelope))
     }
 
     /// Declares the calls, and runs them as far as they come.

@@ -35,6 +35,10 @@ pub struct Answer {
     /// the first list that there is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub list: String,
+    /// The name of a truth value in the result. Where it is false, what the person has said about it before is told, if there is
+    /// anything, and not that nothing was found.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub recall: String,
     /// In English.
     #[serde(skip_serializing_if = "Wording::is_empty")]
     pub en: Wording,

@@ -48,7 +48,7 @@ pub struct ProcessParts<'a> {
     /// The host script.
     pub host: &'a [u8],
     /// The file library of the executors.
-    pub library: [(&'a str, &'a [u8]); 4],
+    pub library: [(&'a str, &'a [u8]); 5],
     /// What makes Python's own modules use the connections.
     pub net: &'a [u8],
     /// The ends of its connections.

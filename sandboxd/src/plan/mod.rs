@@ -72,6 +72,8 @@ pub const WALK_FILE: &str = "/metnos/walk.py";
 pub const FIND_FILE: &str = "/metnos/find.py";
 /// Its part for lists.
 pub const LISTS_FILE: &str = "/metnos/lists.py";
+/// Its part for contacts.
+pub const CONTACTS_FILE: &str = "/metnos/contacts.py";
 /// What makes Python's own modules use those connections, in the sandbox.
 pub const NET_FILE: &str = "/metnos/net.py";
 /// The certificate authorities, in sandboxd's own view and in the sandbox.

@@ -14,7 +14,7 @@ use crate::confine::approved::GrantView;
 use crate::confine::inner::{self, ProcessParts, ProcessRole};
 use crate::confine::order;
 use crate::confine::seccomp::{Filter, ListError, Runs, Stage};
-use crate::plan::{FILES_FILE, FIND_FILE, LISTS_FILE, Namespace, Plan, WALK_FILE};
+use crate::plan::{CONTACTS_FILE, FILES_FILE, FIND_FILE, LISTS_FILE, Namespace, Plan, WALK_FILE};
 use crate::process::frames::{self, Instruction};
 use crate::process::groups::{Group, Groups};
 use crate::sys::{self, Cloned};
@@ -30,6 +30,8 @@ pub const WALK: &[u8] = include_bytes!("../../../executors/host/walk.py");
 pub const FIND: &[u8] = include_bytes!("../../../executors/host/find.py");
 /// Its part for lists.
 pub const LISTS: &[u8] = include_bytes!("../../../executors/host/lists.py");
+/// Its part for contacts.
+pub const CONTACTS: &[u8] = include_bytes!("../../../executors/host/contacts.py");
 
 /// What makes Python's own modules use a call's connections, part of this binary.
 pub const NET: &[u8] = include_bytes!("../../../executors/host/net.py");
@@ -192,7 +194,7 @@ impl Launcher {
     #[must_use]
     pub fn host_digest() -> Blake3 {
         static DIGEST: OnceLock<Blake3> = OnceLock::new();
-        *DIGEST.get_or_init(|| Blake3::of(&[HOST, FILES, WALK, FIND, LISTS].concat()))
+        *DIGEST.get_or_init(|| Blake3::of(&[HOST, FILES, WALK, FIND, LISTS, CONTACTS].concat()))
     }
 
     /// The digest of what makes Python's own modules use a call's connections.
@@ -268,7 +270,13 @@ impl Launcher {
             Cloned::Child => {
                 let material = ProcessParts {
                     host: HOST,
-                    library: [(FILES_FILE, FILES), (WALK_FILE, WALK), (FIND_FILE, FIND), (LISTS_FILE, LISTS)],
+                    library: [
+                        (FILES_FILE, FILES),
+                        (WALK_FILE, WALK),
+                        (FIND_FILE, FIND),
+                        (LISTS_FILE, LISTS),
+                        (CONTACTS_FILE, CONTACTS),
+                    ],
                     net: NET,
                     connections,
                     world,

@@ -179,6 +179,20 @@ impl Template {
         Some(lines + &rest.unwrap_or_default())
     }
 
+    /// Whether a result may say so, see [`Self::is_missing`].
+    #[must_use]
+    pub const fn recalls(&self) -> bool {
+        !self.contract.answer.recall.is_empty()
+    }
+
+    /// Whether the result says that what was asked for is not there, so that what the person has said before may be told in its place.
+    #[must_use]
+    pub fn is_missing(&self, result: &[u8]) -> bool {
+        let name = &self.contract.answer.recall;
+        let object = json::parse_object(result, Limits::result(MAX_ANSWER)).ok().filter(|_| !name.is_empty());
+        object.is_some_and(|object| object.get(name) == Some(&Value::Bool(false)))
+    }
+
     /// Tells the result; whatever the bytes are, there is an answer.
     #[must_use]
     pub fn tell(&self, result: &[u8]) -> Rendered {
@@ -547,7 +561,7 @@ mod tests {
             partial: "{truncated?Only {returned} of {total}. |}{failed?|One is missing.|{failed} are missing.}".into(),
             refused: [("NotFound".to_owned(), "There is no {path}.".to_owned())].into(),
         };
-        template.contract.answer = Answer { list: "more entries".into(), en: wording, it: Default::default() };
+        template.contract.answer = Answer { list: "more entries".into(), en: wording, ..Answer::default() };
         template.call_it("notes", "the folder notes");
         let entries = json!([{"name": "a", "size": 1500}, {"name": "b", "size": 0}]);
         let mut result = json!({"ok": true, "path": "notes", "entries": entries, "more": []});
