@@ -151,10 +151,12 @@ impl Persons {
         Ok(persons)
     }
 
-    /// The same with the owner speaking at the terminal of the machine, under this user id and as root.
+    /// The same with the owner speaking at the terminal of the machine, under this user id and as root, which may be the same.
     #[must_use]
     pub(crate) fn at_terminal(self, owner_uid: u32) -> Self {
-        Self { terminal: vec![format!("cli:uid:{owner_uid}"), ROOT.to_owned()], ..self }
+        let mut terminal = vec![format!("cli:uid:{owner_uid}"), ROOT.to_owned()];
+        terminal.dedup();
+        Self { terminal, ..self }
     }
 
     /// The person who speaks as this principal, with the name.
@@ -368,6 +370,13 @@ mod tests {
         assert_eq!(all.of("cli:uid:0").map(|(name, _)| name), Some("Anna"));
         assert_eq!(all.without("Marco").of("telegram:5"), None);
         assert_eq!(all.joined("telegram:5", None).reached_at("Marco").as_deref(), Some("http:a"));
+    }
+
+    #[test]
+    fn owner_who_is_root_speaks_as_one_principal() {
+        let all = Persons::default().with("Anna", person(Role::Owner, &[])).unwrap();
+        assert_eq!(all.clone().at_terminal(0).principals("Anna"), ["cli:uid:0"]);
+        assert_eq!(all.at_terminal(7).principals("Anna"), ["cli:uid:7", "cli:uid:0"]);
     }
 
     proptest! {
