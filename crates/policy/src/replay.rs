@@ -273,8 +273,8 @@ impl Trace {
         let slots = slots.iter().map(slot).collect::<Result<Vec<_>, _>>()?;
         let specs = Rc::clone(&self.specs);
         let context = self.context()?;
-        // Only the owner's own words bear an intent out, and only before anything else was read.
-        if context.is_clean() && context.who == Who::Owner {
+        // Only words of the household bear an intent out, and only before anything else was read.
+        if context.is_clean() && context.who.is_of_household() {
             let words = context.words.clone();
             context.intent.freeze(slots, &words, |name| specs.get(name).cloned());
         }

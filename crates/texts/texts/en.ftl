@@ -590,7 +590,7 @@ refusal = { $rule ->
     [schedule-turn] that is more than I plan for one request. Say anew what is still to be done
     [schedule-unattended] nobody has asked for this, so nothing was planned
     [people-unknown] I know nobody called so here, so I passed nothing on
-    [people-nobody] I do not know your name yet, so I pass nothing on to others. Whoever looks after this machine gives you one with `metnosctl people`
+    [people-nobody] I do not know your name yet, so I pass nothing on to others. The owner of this machine can add you with `metnosctl people add`
     [people-guest] a guest has nothing passed on to others
     [people-child] I pass nothing on outside the household
     [people-self] that is you

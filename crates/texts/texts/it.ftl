@@ -589,7 +589,7 @@ refusal = { $rule ->
     [schedule-turn] è più di quanto programmo per una sola richiesta. Di' di nuovo quello che manca
     [schedule-unattended] non me l'ha chiesto nessuno, quindi non ho programmato niente
     [people-unknown] qui non conosco nessuno che si chiami così, quindi non ho riferito niente
-    [people-nobody] non so ancora come ti chiami, quindi non riferisco niente ad altri. Chi si occupa di questa macchina ti dà un nome con `metnosctl people`
+    [people-nobody] non so ancora come ti chiami, quindi non riferisco niente ad altri. Il proprietario di questa macchina ti può aggiungere con `metnosctl people add`
     [people-guest] un ospite non fa riferire niente ad altri
     [people-child] fuori di casa non riferisco niente
     [people-self] quella persona sei tu

@@ -2,29 +2,32 @@
 //! nothing, each principal is somebody of its own.
 
 use metnos_proto::envelope::PersonNamed;
-use metnos_proto::msg::common::{RefusalCode, Role};
-use metnos_proto::msg::people::{Household, MAX_PERSONS, Member};
+use metnos_proto::msg::common::RefusalCode;
+use metnos_proto::msg::people::{Household, MAX_PERSONS};
 
 use super::Memory;
 use super::journal::{Answer, refused};
 
 /// See the module.
-#[derive(Debug, Default)]
-pub(super) struct WhoIsWho(Vec<Member>);
+#[derive(Debug)]
+pub(super) struct WhoIsWho(Household);
+
+impl Default for WhoIsWho {
+    fn default() -> Self {
+        Self(Household { people: Vec::new() })
+    }
+}
 
 impl WhoIsWho {
-    fn of(&self, principal: &str) -> Option<&Member> {
-        self.0.iter().find(|member| member.principals.iter().any(|own| own == principal))
-    }
-
     /// The name of the person who speaks as this principal.
     pub(super) fn name_of(&self, principal: &str) -> Option<&str> {
-        self.of(principal).map(|member| member.name.as_str())
+        self.0.member(principal).map(|member| member.name.as_str())
     }
 
     /// All principals of the same person, this one first.
     pub(super) fn principals_with<'a>(&'a self, principal: &'a str) -> Vec<&'a str> {
-        let others = self.of(principal).into_iter().flat_map(|member| member.principals.iter().map(String::as_str));
+        let others =
+            self.0.member(principal).into_iter().flat_map(|member| member.principals.iter().map(String::as_str));
         std::iter::once(principal).chain(others.filter(|other| *other != principal)).collect()
     }
 
@@ -34,11 +37,9 @@ impl WhoIsWho {
         other.filter(|_| own != other).unwrap_or_default().to_owned()
     }
 
-    /// Those whom this principal may have told something; nobody for a guest.
+    /// See [`Household::others`].
     pub(super) fn others_of(&self, principal: &str) -> Vec<PersonNamed> {
-        let Some(own) = self.of(principal).filter(|own| own.role != Role::Guest) else { return Vec::new() };
-        let others = self.0.iter().filter(|member| member.name != own.name);
-        others.map(|member| PersonNamed { name: member.name.clone(), also: member.also.clone() }).collect()
+        self.0.others(principal)
     }
 }
 
@@ -56,13 +57,16 @@ impl Memory {
             let why = format!("at most {MAX_PERSONS} persons are known, and no principal is two of them");
             return Err(refused(RefusalCode::Invalid, "people.form", why));
         }
-        self.who_is_who = WhoIsWho(word.people);
+        self.who_is_who = WhoIsWho(word);
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use metnos_proto::msg::common::Role;
+    use metnos_proto::msg::people::Member;
+
     use super::*;
 
     fn member(name: &str, role: Role, principals: &[&str]) -> Member {
@@ -71,11 +75,12 @@ mod tests {
     }
 
     fn known() -> WhoIsWho {
-        WhoIsWho(vec![
+        let people = vec![
             member("Anna", Role::Owner, &["cli:uid:1000", "telegram:1"]),
             member("Luca", Role::Child, &["telegram:2"]),
             member("Rosa", Role::Guest, &["telegram:3"]),
-        ])
+        ];
+        WhoIsWho(Household { people })
     }
 
     #[test]

@@ -3,17 +3,17 @@
 //! reflex, and admits only the order that they are.
 
 use metnos_proto::doc::schedule::ScheduleList;
-use metnos_proto::envelope::{Envelope, PersonNamed, Recent};
+use metnos_proto::envelope::{Envelope, Recent};
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::msg::common::{Lang, Refusal, Role};
-use metnos_proto::msg::schedule::{KeepSchedule, Order, Remind, Tell};
+use metnos_proto::msg::common::{Lang, Refusal};
+use metnos_proto::msg::schedule::{KeepSchedule, MAX_OF_TURN, Order, Remind, Tell};
 use metnos_reflex::dialogue;
 
 use crate::calls::turns::Turn;
 use crate::people::persons::Persons;
 use crate::people::principal::Principal;
 use crate::policy::Policy;
-use crate::policy::schedule::no;
+use crate::policy::schedule::{no, too_many};
 
 impl Policy {
     /// Has others told what stands in the order, each in a chat of the own.
@@ -63,14 +63,27 @@ impl Policy {
 }
 
 impl Turn {
-    /// Whether the words of this turn, read here, are this order for somebody else.
+    /// Whether the words of this turn, read here, are this order for somebody else. Reading them costs more than a comparison, so a
+    /// refused order counts towards [`MAX_OF_TURN`] as well.
     ///
     /// # Errors
-    /// The refusal when they are not.
-    pub(super) fn bears_out(&self, order: &Order, persons: &Persons, now_s: i64) -> Result<(), Refusal> {
+    /// The refusal when they are not, or too many orders were refused before.
+    pub(super) fn bears_out(&mut self, order: &Order, persons: &Persons, now_s: i64) -> Result<(), Refusal> {
+        if self.scheduled >= MAX_OF_TURN {
+            return Err(too_many());
+        }
+        if self.says(order, persons, now_s) {
+            return Ok(());
+        }
+        self.scheduled += 1;
+        let why = "the person's words do not ask for this to be passed on, as it stands and to whom";
+        Err(no("people.words", why, "use the person's words as they are"))
+    }
+
+    fn says(&self, order: &Order, persons: &Persons, now_s: i64) -> bool {
         let said = self.flow.own_words().last_typed();
         let mut envelope = Envelope::empty(Vec::new(), self.world.lang);
-        envelope.home.people = others_of(persons, &self.principal.name);
+        envelope.home.people = persons.household().others(&self.principal.name);
         envelope.home.now = now_s;
         envelope.recent = self.earlier.last_typed().into_iter().map(|text| Recent::said(0, text)).collect();
         let mut ends = vec![""];
@@ -81,11 +94,7 @@ impl Turn {
             butler.clone_into(&mut envelope.home.butler);
             said.and_then(|said| dialogue::for_others(said, &envelope))
         };
-        if ends.into_iter().any(|butler| reads(butler).as_ref() == Some(order)) {
-            return Ok(());
-        }
-        let why = "the person's words do not ask for this to be passed on, as it stands and to whom";
-        Err(no("people.words", why, "use the person's words as they are"))
+        ends.into_iter().any(|butler| reads(butler).as_ref() == Some(order))
     }
 }
 
@@ -101,17 +110,4 @@ fn called_last(said: &str) -> Option<&str> {
     let (_, last) = said.rsplit_once(',')?;
     let last = last.trim_matches(|c: char| c.is_whitespace() || matches!(c, '.' | '!' | '?'));
     last.chars().all(char::is_alphanumeric).then_some(last)
-}
-
-/// The others whom this principal may name.
-fn others_of(persons: &Persons, principal: &str) -> Vec<PersonNamed> {
-    let own = persons.of(principal).map(|(name, person)| (name.to_owned(), person.role));
-    match own {
-        Some((own, role)) if role != Role::Guest => persons
-            .names()
-            .filter(|(name, _)| *name != own)
-            .map(|(name, person)| PersonNamed { name: name.to_owned(), also: person.also.clone() })
-            .collect(),
-        Some(_) | None => Vec::new(),
-    }
 }

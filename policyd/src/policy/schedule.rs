@@ -261,6 +261,12 @@ pub(super) fn no(rule: &str, why: &str, remedy: &str) -> Refusal {
     Refusal::new(RefusalCode::Denied, rule, why).remedy(remedy)
 }
 
+/// The refusal of an order beyond [`MAX_OF_TURN`].
+pub(super) fn too_many() -> Refusal {
+    let why = "this turn has planned or changed as much as a turn may";
+    no("schedule.turn", why, "say anew what is still to be done")
+}
+
 impl Turn {
     /// Whether the words of this turn ask for that.
     ///
@@ -287,8 +293,7 @@ impl Turn {
             Order::Change(change) => self.asks_for(change)?,
         }
         if self.scheduled >= MAX_OF_TURN {
-            let why = "this turn has planned or changed as much as a turn may";
-            return Err(no("schedule.turn", why, "say anew what is still to be done"));
+            return Err(too_many());
         }
         self.scheduled += 1;
         Ok(())

@@ -9,7 +9,7 @@ use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, Role, Standing};
 use metnos_proto::msg::people::{AddPerson, ChangePerson, Invite, JoinPerson, Pair, Paired, PairingAsk, PersonsAsk};
 use metnos_proto::msg::policyd::{Identify, RegisterPrompt};
-use metnos_proto::msg::schedule::{EVERYBODY, Order, Remind, ScheduleOrder, Tell};
+use metnos_proto::msg::schedule::{EVERYBODY, MAX_OF_TURN, Order, Remind, ScheduleOrder, Tell};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
 
@@ -191,6 +191,24 @@ fn hijacked_planner_passes_nothing_on_that_the_words_do_not() {
             );
         }
         assert_eq!(house.world.memory.schedules.kept.borrow().len(), 0);
+    });
+}
+
+#[test]
+fn refused_orders_for_others_are_bounded_per_turn() {
+    run(async {
+        let house = House::new().await;
+        let turn = house.says("2", "tell Anna that dinner is ready").await;
+        let planner = house.world.planner(1).await;
+        let rule = async |order: Order| {
+            let asked = planner.schedule(NO, ScheduleOrder { turn, lang: Lang::En, order }, []).await;
+            asked.map(|_| ()).map_err(|error| error.into_refusal().rule)
+        };
+        for _ in 0..MAX_OF_TURN {
+            assert_eq!(rule(tell("Anna", "come at once")).await, Err("people.words".to_owned()));
+        }
+        assert_eq!(rule(tell("Anna", "come at once")).await, Err("schedule.turn".to_owned()));
+        assert_eq!(rule(tell("Anna", "dinner is ready")).await, Err("schedule.turn".to_owned()));
     });
 }
 

@@ -35,8 +35,8 @@ pub struct Answer {
     /// the first list that there is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub list: String,
-    /// The name of a truth value in the result. Where it is false, what the person has said about it before is told, if there is
-    /// anything, and not that nothing was found.
+    /// The name of a boolean field of the result. When it is false, the answer is what the person said about the subject earlier,
+    /// if anything is found, and not that the executor found nothing.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub recall: String,
     /// In English.

@@ -1,6 +1,7 @@
 //! Who may speak to this instance, and how far he goes without asking: what the door and the owner ask policyd about
 //! that.
 
+use crate::envelope::PersonNamed;
 use crate::ids::{TraceId, TurnId};
 use crate::msg::common::{Channel, Lang, Level, Role, Standing};
 use crate::words;
@@ -252,5 +253,21 @@ words! {
         pub level: Level,
         /// For so many seconds, after which the level is what it was; 0 for good.
         pub seconds: u32,
+    }
+}
+
+impl Household {
+    /// The person who speaks as this principal.
+    #[must_use]
+    pub fn member(&self, principal: &str) -> Option<&Member> {
+        self.people.iter().find(|member| member.principals.iter().any(|own| own == principal))
+    }
+
+    /// The others whom this principal may name in a message or a reminder; none for a guest or an unknown principal.
+    #[must_use]
+    pub fn others(&self, principal: &str) -> Vec<PersonNamed> {
+        let Some(own) = self.member(principal).filter(|own| own.role != Role::Guest) else { return Vec::new() };
+        let others = self.people.iter().filter(|member| member.name != own.name);
+        others.map(|member| PersonNamed { name: member.name.clone(), also: member.also.clone() }).collect()
     }
 }

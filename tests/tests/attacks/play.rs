@@ -142,6 +142,9 @@ fn plan(world: &World, program: &Program, turn: &str, played: &mut Played) {
         orders.extend(what.map(|what| json!({ "to": to, "what": [what] })));
         orders.push(json!({ "to": to, "what": [own], "when": ["in 1 minute"] }));
     }
+    // A turn may try only so many orders for others: each program begins with another one.
+    let first = program.words.len() % orders.len();
+    orders.rotate_left(first);
     for order in orders {
         let answer = world.relay.ask(turn, "schedule", order.clone());
         let is_list = order.as_object().is_some_and(serde_json::Map::is_empty);

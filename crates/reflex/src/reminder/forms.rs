@@ -3,21 +3,21 @@
 
 /// A part of a form.
 #[derive(Debug)]
-enum Part<'a> {
+pub(super) enum Part<'a> {
     /// One of these words.
     One(&'a str),
     /// One of these, or nothing.
     Maybe(&'a str),
 }
 
-fn part(text: &str) -> Part<'_> {
+pub(super) fn part(text: &str) -> Part<'_> {
     match text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
         Some(words) => Part::Maybe(words),
         None => Part::One(text),
     }
 }
 
-fn is_one_of(words: &str, said: Option<&&str>) -> bool {
+pub(super) fn is_one_of(words: &str, said: Option<&&str>) -> bool {
     said.is_some_and(|said| words.split('|').any(|word| word == *said))
 }
 

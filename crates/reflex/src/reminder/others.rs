@@ -7,14 +7,16 @@ use metnos_rank::words::words;
 
 use crate::answer::reminders;
 use crate::reminder::asked::Asked;
+use crate::reminder::forms::{self, Part};
 use crate::words::phrase::Phrase;
 
 /// What stands before a name and is no part of it: "my mum", "la mamma".
 const BEFORE: &str = "my|our|the|dear|mio|mia|mie|miei|nostro|nostra|nostri|nostre|il|la|lo|le|gli|i|l|cara";
 /// How all others of the household are called.
-const EVERYBODY_IS: [&str; 12] = [
+const EVERYBODY_IS: [&str; 13] = [
     "everybody",
     "everyone",
+    "all",
     "all of them",
     "all the others",
     "others",
@@ -79,11 +81,11 @@ const REMINDS: &str = "
 const PREFIXES: &str = "butler|maggiordomo|hey|hi|hello|ok|okay|so|well|and|then|please|ciao|ehi|senti|allora|dai|poi|e|scusa|per|favore|can|could|\
     would|will|you|puoi|potresti|vorrei|che|tu";
 const MAX_PREFIXES: usize = 4;
-/// Who is meant by these is not said.
-const PRONOUNS: &str = "me|us|him|her|them|it|you|myself|mi|ci|lui|lei|loro|noi|voi|te|sé|se|nobody|nessuno|qualcuno|somebody|someone|anyone";
+/// Pronouns: they name nobody.
+const PRONOUNS: &str = "i|he|she|they|we|me|us|him|her|them|it|you|myself|io|tu|mi|ci|lui|lei|loro|noi|voi|te|se|nobody|nessuno|qualcuno|somebody|someone|anyone";
 
 fn is_one_of(all: &str, word: &str) -> bool {
-    all.split('|').any(|one| one.trim() == word)
+    forms::is_one_of(all, Some(&word))
 }
 
 /// The words of a name as they are compared: in small letters without accents, and without what stands before it.
@@ -93,6 +95,16 @@ pub fn name_words(name: &str) -> Vec<String> {
     let skipped = all.iter().take_while(|word| is_one_of(BEFORE, word)).count();
     all.drain(..skipped.min(all.len().saturating_sub(1)));
     all
+}
+
+/// Whether these words mean the whole household, the person who speaks, or somebody who is not named: no person may be called so.
+#[must_use]
+pub fn is_taken(name: &str) -> bool {
+    let called = name_words(name);
+    let called: Vec<&str> = called.iter().map(String::as_str).collect();
+    EVERYBODY_IS.contains(&called.join(" ").as_str())
+        || called.is_empty()
+        || matches!(called[..], [one] if is_one_of(PRONOUNS, one))
 }
 
 /// Somebody who was named: who, and where the words go on.
@@ -106,7 +118,7 @@ struct Found {
 enum Who<'a> {
     /// One of these.
     Known(&'a [PersonNamed]),
-    /// Anybody else with a name of one or two words.
+    /// Anybody else, by a name of one word.
     Anybody,
 }
 
@@ -128,7 +140,7 @@ impl Who<'_> {
     }
 }
 
-/// A name that nobody has, as far as the next word that no name has.
+/// A name of one word that is not in the household; `None` for a pronoun, an article, or a word that begins no name.
 fn anybody(said: &[&str], at: usize) -> Option<Found> {
     let word = said.get(at).filter(|word| word.len() > 2 && word.chars().all(char::is_alphabetic))?;
     let is_name = !is_one_of(PRONOUNS, word) && !is_one_of(BEFORE, word) && !is_one_of(NO_SENTENCE, word);
@@ -160,14 +172,11 @@ fn taken(
             found = Some(one);
             continue;
         }
-        let (words, optional) = match part.strip_prefix('[').and_then(|part| part.strip_suffix(']')) {
-            Some(words) => (words, true),
-            None => (part, false),
-        };
-        if said.get(at).is_some_and(|word| is_one_of(words, word)) {
-            at += 1;
-        } else if !(optional || is_one_of(words, ":") && marked(at)) {
-            return None;
+        match forms::part(part) {
+            Part::One(words) | Part::Maybe(words) if forms::is_one_of(words, said.get(at)) => at += 1,
+            Part::One(words) if is_one_of(words, ":") && marked(at) => {}
+            Part::One(_) => return None,
+            Part::Maybe(_) => {}
         }
     }
     found.map(|found| (found, at))

@@ -6,11 +6,10 @@ mod recipients;
 
 use std::collections::BTreeMap;
 
-use metnos_policy::text::words::fold;
-use metnos_proto::doc::people::{PersonList, PersonView};
+use metnos_proto::doc::people::{self, PersonList, PersonView};
 use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Role, Standing};
 use metnos_proto::msg::people::{Household, MAX_ALSO, MAX_PERSON, MAX_PERSONS, Member};
-use metnos_reflex::reminder::others::name_words;
+use metnos_reflex::reminder::others::{self, name_words};
 use rusqlite::Connection;
 
 use crate::guard::shown;
@@ -24,41 +23,9 @@ pub(crate) const TABLES: &str = "
     ) STRICT;
     CREATE TABLE IF NOT EXISTS speaks_as (principal TEXT PRIMARY KEY, person TEXT NOT NULL) STRICT;";
 
-/// What nobody is called: words that mean somebody else in a request, folded.
-const TAKEN: [&str; 32] = [
-    "me",
-    "us",
-    "myself",
-    "you",
-    "he",
-    "she",
-    "him",
-    "her",
-    "they",
-    "them",
-    "it",
-    "everybody",
-    "everyone",
-    "all",
-    "family",
-    "the family",
-    "nobody",
-    "somebody",
-    "owner",
-    "metnos",
-    "mi",
-    "ci",
-    "io",
-    "noi",
-    "tu",
-    "lui",
-    "lei",
-    "loro",
-    "tutti",
-    "famiglia",
-    "la famiglia",
-    "nessuno",
-];
+/// Names that would mislead.
+const TAKEN: [&str; 2] = ["owner", "metnos"];
+
 /// A person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
@@ -80,14 +47,9 @@ pub struct Persons {
     terminal: Vec<String>,
 }
 
-/// The name of a role in the store.
-pub(crate) const fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Owner => "owner",
-        Role::Adult => "adult",
-        Role::Child => "child",
-        Role::Guest => "guest",
-    }
+/// The name of a role in the store, which is that in documents.
+pub(crate) fn role_name(role: Role) -> &'static str {
+    people::Role::from(role).name()
 }
 
 fn role_of(name: &str) -> Option<Role> {
@@ -249,7 +211,7 @@ impl Persons {
             let form = format!("a name is 1 to {MAX_PERSON} letters, digits, blanks, hyphens, dots and apostrophes");
             return Err(invalid(format!("{} is no name: {form}, and begins with a letter", shown(name))));
         }
-        if TAKEN.contains(&fold(name).as_str()) || compared(name).is_empty() {
+        if TAKEN.contains(&compared(name).as_str()) || others::is_taken(name) {
             return Err(invalid(format!("{} means somebody else in a request", shown(name))));
         }
         match self.called(name) {
