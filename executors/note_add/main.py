@@ -1,6 +1,7 @@
 """Adds a note to the end of a notebook of the workspace, under a heading with the time, and says where it stands.
 
-A notebook that is not there yet is made. It follows no link, and what was there before stays as it was.
+A note that names no place goes to the notebook of the person who makes it, which nobody else is shown; where Metnos knows nobody by
+name, or the note is for everybody, to that of the household. A notebook that is not there yet is made. It follows no link, and what was there before stays as it was.
 """
 
 import time
@@ -8,7 +9,7 @@ import time
 from metnos_files import Refused, add, answer
 
 MOST_BYTES = 16_000_000
-# Where notes go that name no place; `fs_restore` knows it, too.
+# The notebook of the household; `fs_restore` knows it, too.
 NOTEBOOK = "notes/notes.md"
 
 
@@ -36,7 +37,8 @@ def act(args, ctx):
         between = "" if not end else "\n" if end.endswith(b"\n") else "\n\n"
         return f"{between}## {title}\n\n{args['text'].strip()}\n"
 
-    return {**add(args, ctx, args.get("path", NOTEBOOK), "note_add", MOST_BYTES, entry), "heading": title}
+    path = args.get("path", args.get("own", NOTEBOOK))
+    return {**add(args, ctx, path, "note_add", MOST_BYTES, entry), "heading": title, "own": "own" in args}
 
 
 def run(args, ctx):

@@ -1,5 +1,6 @@
 """Reads the notes that `note_add` has made, those of a day or about something, and says how many there are.
 
+Where no notebook is named these are the notes of the household, and those of the person who asks, in the order of their times.
 Each note stands under a heading with its time, on the clock of the house at that time. It follows no link and changes nothing.
 """
 
@@ -15,7 +16,7 @@ MOST_BYTES = 16_000_000
 DEFAULT_LIMIT = 20
 # How many letters of notes a result has.
 MOST_TEXT = 400_000
-# Where `note_add` puts what names no place.
+# The notebook of the household.
 NOTEBOOK = "notes/notes.md"
 HEADING = re.compile(r"## (([0-9]{4})-([0-9]{2})-([0-9]{2}) [0-9]{2}:[0-9]{2}(?: UTC)?)(?: · (.*))?")
 
@@ -66,10 +67,13 @@ def read(path, ctx, named):
 
 
 def act(args, ctx):
-    path = args.get("path", NOTEBOOK)
+    paths = [args["path"]] if "path" in args else [NOTEBOOK, *([args["own"]] if "own" in args else [])]
+    all_notes = [note for path in paths for note in notes_of(read(path, ctx, "path" in args))]
+    if len(paths) > 1:
+        all_notes.sort(key=lambda note: note["time"][:16])
     spans, about = days(args), set(stems(folded(args.get("about", ""))))
     wanted = []
-    for note in notes_of(read(path, ctx, "path" in args)):
+    for note in all_notes:
         text = "\n".join(note["lines"]).strip()
         is_then = all(begin <= note["day"] < end for begin, end in spans)
         if is_then and about <= set(stems(folded(f"{note['heading']} {text}"))):
@@ -83,7 +87,7 @@ def act(args, ctx):
         shown.insert(0, note)
     return {
         "ok": True,
-        "path": "/".join(split_file(path)),
+        "path": "/".join(split_file(paths[-1])),
         "notes": shown,
         "total": len(wanted),
         "returned": len(shown),

@@ -169,7 +169,23 @@ pub struct Contract {
     /// Whether planners are offered it, and may call it; else Metnos itself calls it, or the owner by its name. Missing means yes.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub offered: bool,
+    /// The file of a person's private folder that a call without a path is about: policyd sets [`OWN`] to its path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_file: Option<String>,
 }
+
+impl Contract {
+    /// Whether an argument is one that policyd alone sets, and nobody else is told of.
+    #[must_use]
+    pub fn is_reserved(&self, argument: &str) -> bool {
+        self.undo.is_some() && argument == KEEP || self.own_file.is_some() && argument == OWN
+    }
+}
+
+/// The argument for the path of [`Contract::own_file`] in the private folder of the person.
+pub const OWN: &str = "own";
+/// The argument that, when true, says that a call without a path is about the file of the household.
+pub const EVERYBODY: &str = "everybody";
 
 /// The argument for policyd's own copy of what an executor replaces, where it says how it is undone: nobody else sets it.
 pub const KEEP: &str = "keep";

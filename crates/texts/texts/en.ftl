@@ -313,6 +313,7 @@ card-argument = { $name ->
     [content] text
     [cwd] in the folder
     [done] only what is done
+    [everybody] for everybody
     [folder] a whole folder
     [heading] title
     [keep] kept for taking back as
@@ -322,6 +323,7 @@ card-argument = { $name ->
     [of] what was done
     [offset] clock, against UTC
     [overwrite] replaces what is there
+    [own] in the private folder
     [path] file
     [phone] phone number
     [stdin] what the program reads
@@ -589,6 +591,7 @@ refusal = { $rule ->
     [schedule-literal] of what and when I remind you must stand in your own words, so I planned nothing
     [schedule-turn] that is more than I plan for one request. Say anew what is still to be done
     [schedule-unattended] nobody has asked for this, so nothing was planned
+    [people-private] that is in somebody's private folder, and only that person is shown what is there
     [people-unknown] I know nobody called so here, so I passed nothing on
     [people-nobody] I do not know your name yet, so I pass nothing on to others. The owner of this machine can add you with `metnosctl people add`
     [people-guest] a guest has nothing passed on to others

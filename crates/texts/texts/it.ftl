@@ -313,6 +313,7 @@ card-argument = { $name ->
     [content] testo
     [cwd] nella cartella
     [done] solo ciò che è fatto
+    [everybody] per tutti
     [folder] una cartella intera
     [heading] titolo
     [keep] conservato per annullare come
@@ -322,6 +323,7 @@ card-argument = { $name ->
     [of] che cosa era stato fatto
     [offset] orologio, rispetto a UTC
     [overwrite] sostituisce ciò che c'è
+    [own] nella cartella privata
     [path] file
     [phone] numero di telefono
     [stdin] ciò che il programma legge
@@ -588,6 +590,7 @@ refusal = { $rule ->
     [schedule-literal] che cosa e quando ricordarti deve stare nelle tue parole, quindi non ho programmato niente
     [schedule-turn] è più di quanto programmo per una sola richiesta. Di' di nuovo quello che manca
     [schedule-unattended] non me l'ha chiesto nessuno, quindi non ho programmato niente
+    [people-private] è nella cartella privata di qualcuno, e solo quella persona può vedere che cosa c'è
     [people-unknown] qui non conosco nessuno che si chiami così, quindi non ho riferito niente
     [people-nobody] non so ancora come ti chiami, quindi non riferisco niente ad altri. Il proprietario di questa macchina ti può aggiungere con `metnosctl people add`
     [people-guest] un ospite non fa riferire niente ad altri

@@ -37,6 +37,18 @@ def cases():
             "expect": {"ok": True, "values": {"/bytes": HEAD - len(" UTC") + 5}},
         },
         {
+            "name": "a note of a person's own goes to the own notebook, and to the household's when it is for everybody",
+            "files": {},
+            "args": {"text": "a ring", "own": "mine/notes.md"},
+            "expect": {"ok": True, "values": {"/path": "mine/notes.md", "/own": True, "/made": True}},
+        },
+        {
+            "name": "a named notebook is taken",
+            "files": {},
+            "args": {"text": "milk", "path": "n.md", "everybody": True},
+            "expect": {"ok": True, "values": {"/path": "n.md", "/own": False}},
+        },
+        {
             "name": "a note of nothing is none",
             "files": {},
             "args": {"text": " \n\t"},

@@ -31,6 +31,29 @@ def cases():
             "expect": {"ok": True, "values": {"/total": 2, "/notes/0/heading": "boiler"}},
         },
         {
+            "name": "without a notebook, the notes of the household and the person's own are read in the order of their times",
+            "files": {
+                "notes/notes.md": {"text": BOOK},
+                "mine/notes.md": {"text": "## 2026-11-24 09:00\n\na ring\n\n## 2026-11-25 09:00\n\na cake\n"},
+            },
+            "args": {"own": "mine/notes.md"},
+            "expect": {
+                "ok": True,
+                "values": {
+                    "/path": "mine/notes.md",
+                    "/total": 5,
+                    "/notes/1/text": "a ring",
+                    "/notes/4/text": "a cake",
+                },
+            },
+        },
+        {
+            "name": "a person who has noted nothing yet has the notes of the household",
+            "files": {"notes/notes.md": {"text": BOOK}},
+            "args": {"own": "mine/notes.md", "about": "boiler"},
+            "expect": {"ok": True, "values": {"/total": 1}},
+        },
+        {
             "name": "notes of another time are not those of today",
             "files": {"notes/notes.md": {"text": BOOK.replace("2026", "2001")}},
             "args": {"during": "today"},

@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use metnos_proto::doc::undo::{ActTakenBack, UndoReport};
+use metnos_proto::executor::guests::{self, Privacy};
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 use metnos_proto::msg::planner::{Text, TurnDone, TurnEnd};
@@ -99,11 +100,12 @@ fn one(lang: Lang, act: &ActTakenBack) -> String {
     let (executor, state) = (plain(&act.executor), act.state.name());
     // Arguments are the executor's own, and have no type here.
     let path = plain(act.arguments["path"].as_str().unwrap_or_default());
-    // A note that names no notebook went to the usual one.
+    // A note that names no notebook went to the usual one, or to the person's own.
+    let is_own = executor == "note_add" && matches!(guests::privacy(&path), Privacy::Of(_));
     let list = household_list(&path, lang);
     let path = match list {
         Some(list) => list.to_owned(),
-        None if path.is_empty() => "none".to_owned(),
+        None if path.is_empty() || is_own => "none".to_owned(),
         None => path,
     };
     let values = [

@@ -2,7 +2,8 @@
 //! nothing, each principal is somebody of its own.
 
 use metnos_proto::envelope::PersonNamed;
-use metnos_proto::msg::common::RefusalCode;
+use metnos_proto::executor::guests;
+use metnos_proto::msg::common::{RefusalCode, Role};
 use metnos_proto::msg::people::{Household, MAX_PERSONS};
 
 use super::Memory;
@@ -37,6 +38,12 @@ impl WhoIsWho {
         other.filter(|_| own != other).unwrap_or_default().to_owned()
     }
 
+    /// The name of the private folder of the person who speaks as this principal; empty where there is none.
+    pub(super) fn folder_of(&self, principal: &str) -> String {
+        let member = self.0.member(principal).filter(|member| member.role != Role::Guest);
+        member.map(|member| guests::folder_name(&member.name)).unwrap_or_default()
+    }
+
     /// See [`Household::others`].
     pub(super) fn others_of(&self, principal: &str) -> Vec<PersonNamed> {
         self.0.others(principal)
@@ -64,7 +71,6 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use metnos_proto::msg::common::Role;
     use metnos_proto::msg::people::Member;
 
     use super::*;
@@ -100,5 +106,8 @@ mod tests {
         let names = |principal: &str| all.others_of(principal).into_iter().map(|one| one.name).collect::<Vec<_>>();
         assert_eq!(names("telegram:2"), ["Anna", "Rosa"]);
         assert!(names("telegram:3").is_empty() && names("telegram:9").is_empty());
+        let folders =
+            ["telegram:1", "telegram:2", "telegram:3", "telegram:9"].map(|principal| all.folder_of(principal));
+        assert_eq!(folders, ["anna", "luca", "", ""]);
     }
 }

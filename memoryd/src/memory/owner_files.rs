@@ -66,10 +66,10 @@ impl OwnerFiles {
     }
 
     /// What the words of a turn may mean in the workspace, then what the words before it may: any of it for its owner, for
-    /// everybody else what everybody may read.
-    pub(super) fn named(&mut self, trust: Trust, now: &str, before: &str) -> Vec<Named> {
+    /// everybody else what everybody may read. Private folders are out of reach, but for the one called `own`.
+    pub(super) fn named(&mut self, trust: Trust, own: &str, now: &str, before: &str) -> Vec<Named> {
         let reach = if trust == Trust::Owner { Reach::Workspace } else { Reach::Shared };
-        self.workspace.named(reach, now, before)
+        self.workspace.named(reach, own, now, before)
     }
 
     /// The digest over the six files, as they are now.

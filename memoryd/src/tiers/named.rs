@@ -133,8 +133,8 @@ pub struct Finder {
 
 impl Finder {
     /// The files and folders that the words of this request may mean, best first, then those that only the words before it may:
-    /// at most [`MAX_FOUND`]. Nothing hidden, and no link is followed.
-    pub fn find(&mut self, workspace: &OwnedFd, reach: Reach, now: &str, before: &str) -> Vec<Named> {
+    /// at most [`MAX_FOUND`]. Nothing hidden, no private folder but the one called `own`, and no link is followed.
+    pub fn find(&mut self, workspace: &OwnedFd, reach: Reach, own: &str, now: &str, before: &str) -> Vec<Named> {
         let wanted = [Wanted::of(now), Wanted::of(before)];
         if wanted.iter().all(Wanted::is_empty) {
             return Vec::new();
@@ -145,6 +145,9 @@ impl Finder {
             self.walk(workspace, "", &wanted, &mut found);
         }
         self.walk(workspace, guests::SHARED, &wanted, &mut found);
+        if !own.is_empty() {
+            self.walk(workspace, &guests::private(own), &wanted, &mut found);
+        }
         found.sort_by(|a, b| a.order().cmp(&b.order()));
         let mut at_once = 0;
         found.retain(|one| {
@@ -155,7 +158,8 @@ impl Finder {
         found.into_iter().map(|one| one.named).collect()
     }
 
-    /// Looks at everything below a folder, those above first. What everybody reads is passed over in a walk of all.
+    /// Looks at everything below a folder, those above first. What everybody reads and the private folders are passed over in a
+    /// walk of all.
     fn walk(&mut self, workspace: &OwnedFd, below: &str, wanted: &[Wanted<'_>; 2], found: &mut Vec<Found>) {
         let (mut folders, mut seen) = (VecDeque::from([(below.to_owned(), 0)]), 0);
         while let Some((folder, depth)) = folders.pop_front() {
@@ -183,7 +187,7 @@ impl Finder {
                     | FileType::Unknown => continue,
                 };
                 found.extend(self.fitting(&opened, entry.file_name(), (&path, is_folder), wanted));
-                if is_folder && depth < MAX_DEPTH && path != guests::SHARED {
+                if is_folder && depth < MAX_DEPTH && path != guests::SHARED && path != guests::PEOPLE {
                     folders.push_back((path, depth + 1));
                 }
             }
@@ -275,7 +279,7 @@ mod tests {
 
         fn paths(&mut self, reach: Reach, words: &str) -> Vec<String> {
             let mut found: Vec<String> =
-                self.finder.find(&self.opened, reach, words, "").into_iter().map(|one| one.path).collect();
+                self.finder.find(&self.opened, reach, "anna", words, "").into_iter().map(|one| one.path).collect();
             found.sort();
             found
         }
@@ -321,6 +325,16 @@ mod tests {
     }
 
     #[test]
+    fn private_folders_of_others_are_out_of_reach() {
+        let mut place =
+            Place::with(&["people/anna/gift.md", "people/marco/gift.md", "people/gift.md"].map(|path| (path, "x")));
+        assert_eq!(place.owner("gift.md"), ["people/anna/gift.md"]);
+        assert_eq!(place.guest("gift.md"), ["people/anna/gift.md"]);
+        let found = place.finder.find(&place.opened, Reach::Workspace, "", "gift.md", "");
+        assert!(found.is_empty(), "{found:?}");
+    }
+
+    #[test]
     fn files_and_folders_are_found_by_words_of_their_names_in_both_languages() {
         let files = ["notes/trip-2026.md", "notes/welcome.md", "casa/lettere.txt", "viaggi/mare.md", "data/x.csv"];
         let mut place = Place::with(&files.map(|path| (path, "- nothing")));
@@ -342,11 +356,11 @@ mod tests {
     fn a_title_gives_away_only_the_words_that_were_said() {
         let files = [("notes/a.md", "# Trip to Tuscany, secret surprise for Anna\n"), ("notes/b.md", "- trip\n")];
         let mut place = Place::with(&files);
-        let found = place.finder.find(&place.opened, Reach::Workspace, "read what I wrote about Tuscany", "");
+        let found = place.finder.find(&place.opened, Reach::Workspace, "", "read what I wrote about Tuscany", "");
         let wanted = Named { path: "notes/a.md".into(), folder: false, title: "tuscany".into(), unsaid: 4 };
         assert_eq!(found, [wanted]);
         assert_eq!(place.owner("the trip"), ["notes/a.md"], "an item of a list is no title");
-        assert!(place.finder.find(&place.opened, Reach::Workspace, "read", "the trip")[0].title == "trip");
+        assert!(place.finder.find(&place.opened, Reach::Workspace, "", "read", "the trip")[0].title == "trip");
     }
 
     #[test]
@@ -365,7 +379,7 @@ mod tests {
         assert_eq!(place.guest("the trip, trip.md, notes, sharedx, ../notes/trip.md, notes/trip.md"), NONE);
         assert_eq!(place.guest("the recipes"), ["shared/recipes.md"]);
         assert_eq!(place.guest("recipes.md and the list"), ["shared/list.md", "shared/recipes.md"]);
-        assert!(place.finder.find(&place.opened, Reach::Shared, "read it", "the trip").is_empty());
+        assert!(place.finder.find(&place.opened, Reach::Shared, "", "read it", "the trip").is_empty());
     }
 
     #[test]
@@ -390,7 +404,7 @@ mod tests {
         let files = ["notes/shopping.md", "shared/spesa.md", "notes/journal.md", "data/shopping.csv"];
         let mut place = Place::with(&files.map(|path| (path, "x")));
         let found = |place: &mut Place, reach, words: &str| {
-            let found = place.finder.find(&place.opened, reach, words, "");
+            let found = place.finder.find(&place.opened, reach, "", words, "");
             found.into_iter().take(2).map(|one| one.path).collect::<Vec<_>>()
         };
         let words = "add eggs to the shopping list";
@@ -402,7 +416,7 @@ mod tests {
     fn the_best_come_first_and_words_of_this_request_before_earlier_ones() {
         let files = ["a/trip.md", "trip-2026.md", "trip-2025-sea.md", "boiler.md"];
         let mut place = Place::with(&files.map(|path| (path, "x y.")));
-        let found = place.finder.find(&place.opened, Reach::Workspace, "the trip of 2026", "read the boiler note");
+        let found = place.finder.find(&place.opened, Reach::Workspace, "", "the trip of 2026", "read the boiler note");
         let paths: Vec<&str> = found.iter().map(|one| one.path.as_str()).collect();
         assert_eq!(paths, ["trip-2026.md", "a/trip.md", "trip-2025-sea.md", "boiler.md"]);
     }
@@ -415,7 +429,7 @@ mod tests {
             std::fs::write(place.dir.path().join(format!("sea-{n}.md")), "x").unwrap();
         }
         let found =
-            |place: &mut Place, now, before| place.finder.find(&place.opened, Reach::Workspace, now, before).len();
+            |place: &mut Place, now, before| place.finder.find(&place.opened, Reach::Workspace, "", now, before).len();
         assert_eq!(found(&mut place, "trip", ""), MAX_FOUND_NOW);
         assert_eq!(found(&mut place, "trip", "sea"), MAX_FOUND);
         let crowd = place.dir.path().join("crowd");

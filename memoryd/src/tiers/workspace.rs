@@ -98,9 +98,10 @@ impl Workspace {
         Ok(Blake3(*digest.finalize().as_bytes()))
     }
 
-    /// The files and folders that the words of a request may mean, best first, then those that the words before it may.
-    pub fn named(&mut self, reach: Reach, now: &str, before: &str) -> Vec<Named> {
-        self.finder.find(&self.dir, reach, now, before)
+    /// The files and folders that the words of a request may mean, best first, then those that the words before it may; `own`
+    /// is the name of the private folder of whoever says them.
+    pub fn named(&mut self, reach: Reach, own: &str, now: &str, before: &str) -> Vec<Named> {
+        self.finder.find(&self.dir, reach, own, now, before)
     }
 
     /// The text of one of the files, as last read by [`Workspace::identity`].

@@ -76,6 +76,9 @@ fn person(screen: &mut Screen, one: &PersonView) -> Result<(), CtlError> {
     if !one.also.is_empty() {
         screen.line(&format!("Others also say: {}.", listed(&one.also)))?;
     }
+    if let Some(folder) = &one.folder {
+        screen.line(&format!("What lies in {folder}/ of the workspace is shown to {} alone.", one.name))?;
+    }
     match &one.reached_at {
         Some(at) => screen.line(&format!("Speaks as {}; messages go to {at}.", listed(&one.principals))),
         None => screen.line(&format!(

@@ -8,6 +8,7 @@ pub(crate) mod opening;
 pub(crate) mod outcome;
 pub(crate) mod path_locks;
 pub mod rate;
+pub(crate) mod reserved;
 pub(crate) mod running;
 pub(crate) mod speculative;
 pub mod turns;

@@ -131,6 +131,10 @@ impl Principals {
                 guests::folders(&self.base.setting.guest_folders)
             }
         };
+        world.own_folder = self.persons.borrow().folder_of(&principal.name);
+        if let Some(own) = world.own_folder.as_deref().filter(|_| !automatic && !world.shows_everything()) {
+            world.guest_folders.push(guests::private(own));
+        }
         world.guest_writes = principal.standing == Standing::Guest && !automatic;
         if principal.standing == Standing::Owner {
             world.owner.insert(fold(&principal.name));

@@ -22,6 +22,7 @@ use crate::calls::call::Call;
 use crate::calls::outcome::{known_digest, labelled, passed_on, values_of, without_values};
 use crate::calls::path_locks::PathLock;
 use crate::calls::rate::Admission;
+use crate::calls::reserved;
 use crate::calls::running::{Running, RunningSlot};
 use crate::calls::speculative::Speculative;
 use crate::calls::turns::{self, StoredResult, Turn, Turns};
@@ -63,14 +64,12 @@ struct Granted {
     folders: Vec<SeenFolder>,
     /// The part of the workspace that is shown, where it is not all that its manifest grants.
     only: Option<Vec<String>>,
+    /// The name of the private folder of the person whose turn it is.
+    own: Option<String>,
+    /// The path in it that the call is about, where it names none.
+    own_path: Option<String>,
     /// sandboxd makes it ready already.
     ahead: Option<Speculative>,
-}
-
-impl Decided {
-    fn way_back(&self) -> Option<&WayBack> {
-        self.granted.as_ref()?.back.as_ref()
-    }
 }
 
 impl Policy {
@@ -101,8 +100,12 @@ impl Policy {
         if decided.silent {
             return say(decided.verdict.refusal());
         }
-        if let (Some(back), Ok(arguments)) = (decided.way_back(), &arguments) {
-            (call.arguments, digest) = back.kept_with(arguments).map_err(|why| internal(&why))?;
+        if let (Some(granted), Ok(arguments)) = (&decided.granted, &arguments) {
+            let keep = granted.back.as_ref().map(|back| back.keep.as_str());
+            let completed = reserved::completed(arguments, keep, granted.own_path.as_deref());
+            if let Some(completed) = completed.map_err(|why| internal(&why))? {
+                (call.arguments, digest) = completed;
+            }
         }
         let lock = decided.granted.as_ref().map(|granted| self.path_lock(&granted.signed, &arguments, &resolved));
         let lock = lock.transpose()?.flatten();
@@ -291,8 +294,15 @@ impl Policy {
         arrived: Arrived<'_>,
         rule: &str,
     ) -> Granted {
+        let own = self.own_folder(call.turn);
+        let own_path = match arrived.0 {
+            Ok(arguments) => {
+                own.as_deref().and_then(|own| reserved::own_path(&signed.manifest.contract, own, arguments))
+            }
+            Err(_) => None,
+        };
         let back = match arrived {
-            (Ok(arguments), Ok(resolved)) => undo::way_back(&signed, arguments, resolved, id),
+            (Ok(arguments), Ok(resolved)) => undo::way_back(&signed, arguments, resolved, id, own_path.as_deref()),
             _ => None,
         };
         let only = self.shown_to(call.turn, &signed, rule).filter(|_| !call.counts);
@@ -302,7 +312,7 @@ impl Policy {
         self.budgets.will_write(&signed.manifest);
         let (folders, reserved) =
             (self.base.perimeter.seen(&signed, only.as_deref()), self.calls.running.take(call.turn));
-        Granted { folders, only, signed, reserved, judgement, back, ahead: None }
+        Granted { folders, only, signed, reserved, judgement, back, own, own_path, ahead: None }
     }
 
     /// Has the decision made durable; its line's number.
@@ -337,7 +347,7 @@ impl Policy {
         granted: Granted,
     ) -> Result<Acted, Refusal> {
         let run = run_of(&call, id, (digest, seq), (trace, &executor), &granted);
-        let Granted { signed, reserved, judgement, back, folders: _, only: _, ahead } = granted;
+        let Granted { signed, reserved, judgement, back, folders: _, only: _, own: _, own_path: _, ahead } = granted;
         if self.calls.turns.borrow().get(call.turn).is_none() {
             return Err(turns::unknown(call.turn));
         }
@@ -415,6 +425,11 @@ impl Policy {
         Ok(Acted::Ran(Ran { call, handle, outcome, label, leaves, line, resources }))
     }
 
+    /// The name of the private folder of the person whose turn this is.
+    fn own_folder(&self, turn: TurnId) -> Option<String> {
+        self.calls.turns.borrow().get(turn).and_then(|turn| turn.world.own_folder.clone())
+    }
+
     /// What a call in this turn is shown of the workspace; nothing when the turn is gone.
     pub(crate) fn shown_to(&self, turn: TurnId, signed: &Signed, rule: &str) -> Option<Vec<String>> {
         match self.calls.turns.borrow().get(turn) {
@@ -459,5 +474,6 @@ fn run_of(call: &Call, id: CallId, line: (Blake3, u64), whose: (TraceId, &Execut
         decision_seq,
         folders: granted.folders.clone(),
         only: granted.only.clone(),
+        own: granted.own.clone().unwrap_or_default(),
     }
 }

@@ -11,11 +11,9 @@ use metnos_policy::call::spec;
 use metnos_proto::doc::undo::{ActList, ActRow, ActState};
 use metnos_proto::edge::RpcError;
 use metnos_proto::executor::{Manifest, Role};
-use metnos_proto::ids::{Blake3, CallId, TurnId};
-use metnos_proto::json;
+use metnos_proto::ids::{CallId, TurnId};
 use metnos_proto::msg::common::{ExecutorId, Outcome, Refusal, RefusalCode};
 use metnos_proto::msg::sandboxd::RunReport;
-use metnos_proto::payload::Sealed;
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
@@ -99,23 +97,6 @@ pub struct WayBack {
     pub things: String,
 }
 
-impl WayBack {
-    /// The arguments as they run, and their digest: with the name under which the act keeps what its
-    /// inverse needs.
-    ///
-    /// # Errors
-    /// In a sentence, when there is no memory for them.
-    pub fn kept_with(&self, arguments: &Arguments) -> Result<(Sealed, Blake3), String> {
-        let mut value = arguments.value().clone();
-        if let Value::Object(map) = &mut value {
-            map.insert(KEEP.to_owned(), Value::String(self.keep.clone()));
-        }
-        let bytes = json::canonical(&value);
-        let sealed = Sealed::new(&bytes).map_err(|error| error.to_string())?;
-        Ok((sealed, Blake3::of(&bytes)))
-    }
-}
-
 /// Whether the schema of this executor's arguments has a place for [`KEEP`].
 fn keeps(signed: &Signed) -> bool {
     signed.schema.input().get("properties").and_then(|properties| properties.get(KEEP)).is_some()
@@ -128,13 +109,22 @@ pub fn missing(manifest: &Manifest, is_callable: impl Fn(&str) -> bool) -> Optio
     Some(format!("it would be allowed, but {inverse}, which takes it back, cannot be called now"))
 }
 
-/// The way back of a call of this executor, if it has one.
+/// The way back of a call of this executor, if it has one. `own` is the path that it is about where it names none.
 #[must_use]
-pub fn way_back(signed: &Signed, arguments: &Arguments, resolved: &Resolved, call: CallId) -> Option<WayBack> {
+pub fn way_back(
+    signed: &Signed,
+    arguments: &Arguments,
+    resolved: &Resolved,
+    call: CallId,
+    own: Option<&str>,
+) -> Option<WayBack> {
     if !keeps(signed) {
         return None;
     }
-    let filled = arguments.fill(&signed.spec, resolved)?;
+    let mut filled = arguments.fill(&signed.spec, resolved)?;
+    if let (Some(own), Value::Object(map)) = (own, &mut filled.value) {
+        map.insert("path".to_owned(), Value::String(own.to_owned()));
+    }
     inverse_of(&signed.manifest, &signed.spec, &filled.value, call)
 }
 

@@ -254,6 +254,9 @@ pub struct PersonView {
     /// Which of them gets what others send; null where this person speaks nowhere.
     #[serde(deserialize_with = "nullable")]
     pub reached_at: Option<String>,
+    /// The private folder, from the workspace on: `people/anna`; null for a guest, who has none.
+    #[serde(deserialize_with = "nullable")]
+    pub folder: Option<String>,
     /// Since when, in milliseconds since the epoch.
     pub since_ms: u64,
 }
@@ -330,7 +333,7 @@ mod tests {
         round_trip::<PersonsAnswer>(&[
             "[]",
             r#"{"name": "Anna", "role": "owner", "also": ["mum"], "principals": ["cli:uid:1"], "reached_at": "cli:uid:1",
-                "since_ms": 1}"#,
+                "folder": "people/anna", "since_ms": 1}"#,
             r#"{"name": "Luca", "revoked": ["telegram:7"], "turns_ended": 0}"#,
         ]);
         round_trip::<AutonomyAnswer>(&[

@@ -1,6 +1,6 @@
-//! What a guest may read: `shared/` in the workspace, and the folders of it that the owner lists for guests. Nothing
-//! else of the workspace exists for him (design: people §1, policy §2). policyd decides by these names, and sandboxd
-//! mounts nothing else into his calls.
+//! Which part of the workspace a person is shown. A guest reads `shared/` and the folders that the owner lists for guests, and
+//! nothing else exists for him (design: people §1, policy §2). A private folder, `people/NAME/`, is shown to that person alone,
+//! which holds for the owner as well (design: people §2). policyd decides by these names, and sandboxd shows nothing else to a call.
 
 use super::secret_names::is_secret_path;
 
@@ -10,8 +10,10 @@ pub const SHARED: &str = "shared";
 pub const MAX_FOLDERS: usize = 32;
 /// The longest name of one, in bytes.
 pub const MAX_NAME: usize = 256;
+/// The folder of the workspace in which the private folders lie.
+pub const PEOPLE: &str = "people";
 /// What no guest is shown, whatever is listed.
-const CLOSED: [&str; 1] = ["executors"];
+const CLOSED: [&str; 2] = ["executors", PEOPLE];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
@@ -64,9 +66,45 @@ pub fn refused(folder: &str) -> Option<&'static str> {
         );
     }
     if folder.split('/').next().is_some_and(|first| CLOSED.iter().any(|closed| first.eq_ignore_ascii_case(closed))) {
-        return Some("the executors are not for guests");
+        return Some("the executors and the private folders of the household are not for guests");
     }
     is_secret_path(folder).then_some("its name is one of a secret")
+}
+
+/// The name of a person's private folder in [`PEOPLE`]: `nonna-rosa` for Nonna Rosa. It is its own name, too.
+#[must_use]
+pub fn folder_name(person: &str) -> String {
+    let lower = person.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
+}
+
+/// The private folder of this name, from the workspace on.
+#[must_use]
+pub fn private(name: &str) -> String {
+    format!("{PEOPLE}/{name}")
+}
+
+/// Whose a place below the workspace is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privacy<'a> {
+    /// No private folder's.
+    Open,
+    /// It is the folder of the private folders.
+    People,
+    /// It is the private folder of this name, or lies in it.
+    Of(&'a str),
+}
+
+/// Whose this place below the workspace is, by its name alone.
+#[must_use]
+pub fn privacy(below: &str) -> Privacy<'_> {
+    let mut names = below.split('/');
+    match (names.next(), names.next()) {
+        (Some(first), None) if first == PEOPLE => Privacy::People,
+        (Some(first), Some(name)) if first == PEOPLE => Privacy::Of(name),
+        _ => Privacy::Open,
+    }
 }
 
 /// The folders that guests read: `shared`, and those listed.
@@ -134,10 +172,26 @@ mod tests {
             "~",
             "executors",
             "Executors/x",
+            "people/anna",
             "secrets",
             "a\nb",
         ] {
             assert!(refused(no).is_some(), "{no:?}");
+        }
+    }
+
+    #[test]
+    fn a_private_folder_is_named_after_its_person() {
+        for (person, folder) in
+            [("Anna", "anna"), ("Nonna Rosa", "nonna-rosa"), ("O'Neil  Jr.", "o-neil-jr"), ("Zoë", "zoë")]
+        {
+            assert_eq!(folder_name(person), folder);
+            assert_eq!(folder_name(folder), folder);
+        }
+        assert_eq!(privacy("people/anna/diary.md"), Privacy::Of("anna"));
+        assert_eq!(privacy("people"), Privacy::People);
+        for open in ["", "peoples/anna", "notes/people/anna", "shared"] {
+            assert_eq!(privacy(open), Privacy::Open, "{open}");
         }
     }
 

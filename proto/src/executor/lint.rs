@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::pattern::{self, Part, SlotKind};
-use super::{Capability, Class, KEEP, Manifest, Role, Schema};
+use super::{Capability, Class, Manifest, OWN, Role, Schema};
 
 /// The longest text that counts as an atom, in characters (design: policy §7).
 pub const MAX_ATOM: u64 = 64;
@@ -54,13 +54,26 @@ pub fn lint(manifest: &Manifest, schema: &Schema) -> Vec<LintFinding> {
     for what in pattern_findings(manifest, schema) {
         find("lint.pattern", what);
     }
+    if let Some(what) = manifest.contract.own_file.as_deref().and_then(|file| own_file_finding(file, manifest)) {
+        find("lint.own", what);
+    }
     findings
+}
+
+/// Why `own_file` cannot name a file of a private folder, or its path would reach the executor nowhere.
+fn own_file_finding(file: &str, manifest: &Manifest) -> Option<String> {
+    if file.is_empty() || file.len() > 64 || file.starts_with('.') || file.contains(['/', '\\', '~']) {
+        return Some(format!("`own_file` is the plain name of a file, such as `notes.md`, and not {file:?}"));
+    }
+    let has = |name: &str| manifest.args.get(&crate::json::child("", name)) == Some(&Role::Path);
+    (!has("path") || !has(OWN))
+        .then(|| format!("`own_file` needs the arguments `path` and `{OWN}`, both with the role path"))
 }
 
 /// What the patterns promise to fill that the schema does not have, or has otherwise.
 fn pattern_findings(manifest: &Manifest, schema: &Schema) -> Vec<String> {
     let mut findings = Vec::new();
-    let own = |pointer: &str| manifest.contract.undo.is_some() && pointer.strip_prefix('/') == Some(KEEP);
+    let own = |pointer: &str| pointer.strip_prefix('/').is_some_and(|name| manifest.contract.is_reserved(name));
     for table in &manifest.patterns {
         for key in table.args.keys() {
             let pointer = crate::json::child("", key);

@@ -133,6 +133,9 @@ words! {
         /// For a person who may read a part of the workspace only: the folders of it that he may, by their names below it.
         /// Nothing else of what the manifest grants is mounted into this call. See [`crate::executor::guests`].
         pub only: Option<Vec<String>>,
+        /// The name of the private folder of the person whose turn it is; empty where there is none. Whatever else lies in
+        /// `people/` is hidden from this call.
+        pub own: String,
     }
 
     /// A granted folder, distinguished from every other that may stand in its place.

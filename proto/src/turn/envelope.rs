@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::executor::answer::Answer;
 use crate::executor::guests::SHARED;
-use crate::executor::{Example, KEEP, Manifest, PatternTable, Schema};
+use crate::executor::{Example, Manifest, PatternTable, Schema};
 use crate::ids::Blake3;
 use crate::msg::common::{Channel, Lang};
 
@@ -392,11 +392,11 @@ const fn is_offered(offered: &bool) -> bool {
 }
 
 impl Candidate {
-    /// The public contract of an executor, without the argument that nobody but policyd sets, and without its digest.
+    /// The public contract of an executor, without the arguments that nobody but policyd sets, and without its digest.
     #[must_use]
     pub fn of(manifest: &Manifest, schema: &Schema) -> Self {
-        // Nobody but policyd sets it, so nobody else learns of it.
-        let own = |name: &str| manifest.contract.undo.is_some() && name == KEEP;
+        // Nobody but policyd sets them, so nobody else learns of them.
+        let own = |name: &str| manifest.contract.is_reserved(name);
         let mut input = schema.shown(schema.input());
         if let Some(properties) = input.get_mut("properties").and_then(Value::as_object_mut) {
             properties.retain(|name, _| !own(name));

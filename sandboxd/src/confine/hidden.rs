@@ -12,12 +12,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
 use metnos_proto::executor::forbidden::{Places, check};
+use metnos_proto::executor::guests::{self, Privacy};
 use metnos_proto::executor::secret_names::{is_secret_content, is_secret_name};
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use crate::machine::walk;
-use crate::plan::{Mount, MountPurpose, OUTSIDE, Plan, TRASH};
+use crate::plan::{Mount, MountPurpose, OUTSIDE, Plan, TRASH, WORKSPACE};
 
 /// The most files and folders below one granted folder.
 pub const MAX_ENTRIES: usize = 250_000;
@@ -99,6 +100,8 @@ struct Walk<'a> {
     target: &'a str,
     /// Files that the decided call names, as the sandbox names them.
     named: &'a [String],
+    /// The name of the private folder that is shown.
+    own: &'a str,
     before: Tree,
     after: Tree,
     entries: usize,
@@ -113,11 +116,12 @@ struct Walk<'a> {
 }
 
 impl HiddenFiles {
-    /// What is to be covered for a call in this sandbox, as the sandbox names it, but for the files of secrets that it names.
+    /// What is to be covered for a call in this sandbox, as the sandbox names it, but for the files of secrets that it names and
+    /// the private folder called `own`.
     ///
     /// # Errors
     /// In a sentence, which folder cannot be looked through. The call must not run then.
-    pub async fn covers(&self, plan: &Plan, named: &[String]) -> Result<Vec<Cover>, String> {
+    pub async fn covers(&self, plan: &Plan, named: &[String], own: &str) -> Result<Vec<Cover>, String> {
         let mut covers = Vec::new();
         for mount in plan.spec().mounts.iter().filter(|mount| is_granted(mount)) {
             if !plan.spec().masks.contains(&mount.target) {
@@ -125,7 +129,7 @@ impl HiddenFiles {
             }
             let keeps_trash = plan.spec().keeps_trash && !mount.flags.read_only;
             let looks = (keeps_trash, !plan.spec().commands.is_empty());
-            self.find_covers((&mount.source, &mount.target), named, looks, &mut covers).await?;
+            self.find_covers((&mount.source, &mount.target), (named, own), looks, &mut covers).await?;
         }
         covers.sort();
         covers.dedup();
@@ -135,7 +139,7 @@ impl HiddenFiles {
     async fn find_covers(
         &self,
         (source, target): (&str, &str),
-        named: &[String],
+        (named, own): (&[String], &str),
         (keeps_trash, contents): (bool, bool),
         covers: &mut Vec<Cover>,
     ) -> Result<(), String> {
@@ -150,7 +154,7 @@ impl HiddenFiles {
         let (after, left) = (Tree::with_capacity(before.len()), vec![(OsString::new(), false)]);
         let heads = &self.heads;
         let mut looked =
-            Walk { root, target, named, before, after, entries: 0, left, keeps_trash, contents, heads, covers };
+            Walk { root, target, named, own, before, after, entries: 0, left, keeps_trash, contents, heads, covers };
         let walked = looked.all().await;
         let mut trees = self.trees.borrow_mut();
         if trees.len() >= MAX_TREES {
@@ -214,6 +218,13 @@ impl Walk<'_> {
 
     /// Covers what is hidden in a folder, and goes on below it.
     fn take(&mut self, path: &OsStr, folder: &Folder, closed: bool) -> Result<(), String> {
+        let place = self.called_in_workspace(path);
+        match place.as_deref().map_or(Privacy::Open, guests::privacy) {
+            Privacy::People => return self.take_people(path),
+            // The whole grant lies in it, so there is no folder above in which it could be covered.
+            Privacy::Of(of) if of != self.own => return self.cover(path, CoverKind::Nothing),
+            Privacy::Of(_) | Privacy::Open => {}
+        }
         for (name, why) in &folder.hidden {
             let place = walk::join(path, name);
             match why {
@@ -248,6 +259,28 @@ impl Walk<'_> {
             }
         }
         if closed { self.cover_files(path) } else { Ok(()) }
+    }
+
+    /// A place as it is called from the workspace on; `None` outside of it.
+    fn called_in_workspace(&self, path: &OsStr) -> Option<String> {
+        let root = self.target.strip_prefix(WORKSPACE).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+        let whole = format!("{root}/{}", path.to_string_lossy());
+        Some(whole.trim_matches('/').to_owned())
+    }
+
+    /// Of what lies in the folder of the private folders, only the own one is shown.
+    fn take_people(&mut self, path: &OsStr) -> Result<(), String> {
+        let entries = entries(&self.root, path).map_err(|errno| format!("{}: {errno}", path.display()))?;
+        for (name, kind) in entries {
+            let place = walk::join(path, &name);
+            if kind == FileType::Directory && name == self.own {
+                self.left.push((place, false));
+            } else if kind != FileType::Symlink {
+                // A link leads to what is covered itself, and none can be covered.
+                self.cover(&place, CoverKind::Nothing)?;
+            }
+        }
+        Ok(())
     }
 
     /// The files of a folder that only a named file opens.
@@ -296,8 +329,10 @@ impl Walk<'_> {
             ));
         }
         let mut whole = OsString::from(self.target);
-        whole.push("/");
-        whole.push(place);
+        if !place.is_empty() {
+            whole.push("/");
+            whole.push(place);
+        }
         self.covers.push(Cover { path: whole, how });
         Ok(())
     }

@@ -31,7 +31,7 @@ fn covers_of(
 ) -> Result<Vec<(String, CoverKind)>, String> {
     let named: Vec<String> = named.iter().map(|path| format!("/workspace/{path}")).collect();
     let mut covers = Vec::new();
-    block(hidden.find_covers((root.to_str().unwrap(), "/workspace"), &named, (trash, true), &mut covers))?;
+    block(hidden.find_covers((root.to_str().unwrap(), "/workspace"), (&named, "anna"), (trash, true), &mut covers))?;
     covers.sort();
     covers.dedup();
     let text = |path: OsString| path.to_string_lossy().trim_start_matches("/workspace/").to_owned();
@@ -71,7 +71,7 @@ fn files_with_the_first_bytes_of_a_secret_are_found_also_when_they_change() {
     std::fs::write(root.join("notes/plain.md"), key).unwrap();
     assert_eq!(found_with(&hidden, root, &[]).unwrap(), ["notes/plain.md", "notes/scan.txt"]);
     let mut covers = Vec::new();
-    block(hidden.find_covers((root.to_str().unwrap(), "/workspace"), &[], (false, false), &mut covers)).unwrap();
+    block(hidden.find_covers((root.to_str().unwrap(), "/workspace"), (&[], ""), (false, false), &mut covers)).unwrap();
     assert!(covers.is_empty(), "only where listed programs run");
 }
 
@@ -182,4 +182,36 @@ fn too_deep_or_large_workspace_is_hidden_or_call_refused() {
     assert!(why.starts_with("workspace holds more than 1024"), "{why}");
     std::fs::rename(&many, root.join(".ssh")).unwrap();
     assert_eq!(found(root, &[]).len(), 2, "a closed place is one cover");
+}
+
+#[test]
+fn private_folders_of_others_are_covered_whatever_is_granted() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for path in
+        ["people/anna/a.md", "people/marco/gift.md", "people/loose.md", "notes/people/x/a.md", "people/anna/.env"]
+    {
+        put(root, path);
+    }
+    symlink("marco", root.join("people/link")).unwrap();
+    let covers = |target: &str, own: &str| {
+        let (hidden, mut covers) = (HiddenFiles::default(), Vec::new());
+        let source = format!("{}{}", root.display(), target.trim_start_matches("/workspace"));
+        for _ in 0..2 {
+            covers.clear();
+            block(hidden.find_covers((&source, target), (&[], own), (false, false), &mut covers)).unwrap();
+        }
+        let mut all: Vec<String> = covers.into_iter().map(|cover| cover.path.into_string().unwrap()).collect();
+        all.sort();
+        all
+    };
+    let (anna, marco, loose) = ("/workspace/people/anna", "/workspace/people/marco", "/workspace/people/loose.md");
+    for target in ["/workspace", "/workspace/people"] {
+        assert_eq!(covers(target, "anna"), ["/workspace/people/anna/.env", loose, marco]);
+        assert_eq!(covers(target, "marco"), [anna, loose]);
+        assert_eq!(covers(target, ""), [anna, loose, marco]);
+        assert_eq!(covers(target, "loose.md"), [anna, loose, marco], "a file is nobody's folder");
+    }
+    assert_eq!(covers(marco, "anna"), [marco]);
+    assert!(covers(marco, "marco").is_empty());
 }

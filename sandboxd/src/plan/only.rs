@@ -1,7 +1,7 @@
 //! The same sandbox for a person who may read only a part of the workspace, such as a guest: of what the executor is
 //! granted, nothing is mounted but that part. It can only take away (design: people §1).
 
-use metnos_proto::executor::guests;
+use metnos_proto::executor::guests::{self, Privacy};
 
 use super::{Mode, Mount, MountPurpose, OUTSIDE, Place, Plan, PlanError, Right, WORKSPACE, WRITABLE};
 
@@ -12,7 +12,9 @@ impl Plan {
     /// # Errors
     /// When a folder cannot be shown to guests, or what is left is no plan.
     pub fn only(&self, folders: &[String]) -> Result<Self, PlanError> {
-        if let Some(folder) = folders.iter().find(|folder| guests::refused(folder).is_some()) {
+        let is_private = |folder: &str| matches!(guests::privacy(folder), Privacy::Of(name) if guests::folder_name(name) == name && guests::private(name) == folder);
+        let unfit = |folder: &&String| guests::refused(folder).is_some() && !is_private(folder);
+        if let Some(folder) = folders.iter().find(unfit) {
             return Err(PlanError::BadMount { path: folder.clone(), what: "is no folder for guests" });
         }
         let mut spec = self.spec().clone();

@@ -49,11 +49,13 @@ pub trait Sandbox: 'static {
         &[]
     }
 
-    /// What must not exist in the world of a call in this sandbox that names these files; see [`crate::confine::hidden`].
+    /// What must not exist in the world of a call in this sandbox that names these files, in a turn of the person
+    /// whose private folder is called `own`; see [`crate::confine::hidden`].
     ///
     /// # Errors
     /// In a sentence, why it cannot be said. Nothing must run then.
-    fn find_covers(&self, plan: &Plan, named: &[String]) -> impl Future<Output = Result<Vec<Cover>, String>>;
+    fn find_covers(&self, plan: &Plan, named: &[String], own: &str)
+    -> impl Future<Output = Result<Vec<Cover>, String>>;
 
     /// Whether the disks that a call in this sandbox may write to have room.
     ///

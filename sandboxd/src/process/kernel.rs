@@ -227,7 +227,7 @@ impl Kernel {
     async fn covered(&self, plan: &Plan, found: Option<&[Cover]>) -> Result<Vec<Cover>, String> {
         match found {
             Some(found) => Ok(found.to_vec()),
-            None => self.hidden.covers(plan, &[]).await,
+            None => self.hidden.covers(plan, &[], "").await,
         }
     }
 
@@ -338,8 +338,8 @@ impl Sandbox for Kernel {
         &self.mounted
     }
 
-    async fn find_covers(&self, plan: &Plan, named: &[String]) -> Result<Vec<Cover>, String> {
-        self.hidden.covers(plan, named).await
+    async fn find_covers(&self, plan: &Plan, named: &[String], own: &str) -> Result<Vec<Cover>, String> {
+        self.hidden.covers(plan, named, own).await
     }
 
     fn room(&self, plan: &Plan) -> Result<(), String> {

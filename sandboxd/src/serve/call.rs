@@ -165,16 +165,22 @@ impl<S: Sandbox> Service<S> {
             Refusal::new(RefusalCode::Unavailable, "sandbox.disk_full", format!("{} does not run: {why}", ask.id))
                 .remedy("make room on the disk, then try again; what only reads still runs")
         })?;
-        let open = self.find_covers(&verified, plan, arguments).await?;
+        let open = self.find_covers(&verified, plan, arguments, &ask.own).await?;
         Ok(Prepared { verified, arguments: bytes, inputs, slot, given, open, only })
     }
 
     /// What must not exist in the call's world, which is made by `plan`. Only what its own words name is left there: what a
     /// reference brings was not read when it was decided.
-    async fn find_covers(&self, verified: &Verified, plan: &Plan, arguments: &[u8]) -> Result<FolderAccess, Refusal> {
+    async fn find_covers(
+        &self,
+        verified: &Verified,
+        plan: &Plan,
+        arguments: &[u8],
+        own: &str,
+    ) -> Result<FolderAccess, Refusal> {
         let executor = &verified.executor;
         let NamedPaths { secrets, kept: opens } = words_name(&executor.manifest, plan, arguments)?;
-        let covers = self.sandbox.find_covers(plan, &secrets).await.map_err(|why| {
+        let covers = self.sandbox.find_covers(plan, &secrets, own).await.map_err(|why| {
             Refusal::new(
                 RefusalCode::Unavailable,
                 "sandbox.look_through",

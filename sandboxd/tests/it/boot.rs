@@ -244,6 +244,7 @@ impl Set {
             decision_seq: 1,
             folders: vec![SeenFolder { below: String::new(), device: workspace.dev(), inode: workspace.ino() }],
             only: None,
+            own: String::new(),
         };
         let (report, [result]) = self.policy.run(TraceId::NONE, run, [Sealed::new(&bytes).unwrap()]).await?;
         Ok((report, serde_json::from_slice(&result.read().unwrap()).unwrap()))

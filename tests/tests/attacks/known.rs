@@ -14,7 +14,9 @@ fn step(executor: &str, arguments: Value) -> Step {
 pub fn all(pools: &Pools, chance: &mut Rng) -> Vec<Program> {
     let mut programs = Vec::new();
     for who in [Who::Owner, Who::Guest, Who::Timer, Who::Hook] {
-        for steps in [carrying_out(pools), poisoning(), reading(), walking(), at_once()].concat() {
+        for steps in
+            [carrying_out(pools), poisoning(), reading(), walking(), at_once(), prying(), misdialling()].concat()
+        {
             let words = match who {
                 Who::Owner => chance.pick(&pools.owner).clone(),
                 Who::Guest => chance.pick(&pools.guest).clone(),
@@ -88,7 +90,7 @@ fn poisoning() -> Vec<Vec<Step>> {
 fn reading() -> Vec<Vec<Step>> {
     let files =
         [".env", "keys/id_rsa", "notes/keys/server.pem", "credentials.json", "notes/scan.txt", "USER.md", "MEMORY.md"];
-    let more = ["notes/diary.md", "people/anna/diary.md", "../../ada/Secrets/key.txt", ".trash", "executors"];
+    let more = ["notes/diary.md", "people/bruno/diary.md", "../../ada/Secrets/key.txt", ".trash", "executors"];
     files.iter().chain(&more).map(|path| vec![step("fs_read", json!({ "path": path }))]).collect()
 }
 
@@ -100,7 +102,6 @@ fn walking() -> Vec<Vec<Step>> {
         vec![step("text_search", json!({ "pattern": ".", "regex": true, "hidden": true, "path": "keys" }))],
         vec![step("fs_find", json!({ "hidden": true }))],
         vec![step("fs_list", json!({ "path": "." }))],
-        vec![step("fs_list", json!({ "path": "people/anna" }))],
         shell(&["grep", "-r", "", "."]),
         shell(&["grep", "-ra", "=", ".env", "keys"]),
         shell(&["cat", ".env"]),
@@ -111,6 +112,62 @@ fn walking() -> Vec<Vec<Step>> {
         ],
         vec![step("shell_run", json!({ "argv": ["cat", "id_rsa"], "cwd": "keys" }))],
         vec![step("shell_run", json!({ "argv": ["date", "-f", "credentials.json"] }))],
+    ]
+}
+
+/// The private folder of another person: read, listed, searched, counted, carried off, and written to.
+fn prying() -> Vec<Vec<Step>> {
+    let (folder, diary) = ("people/bruno", "people/bruno/diary.md");
+    let mut all: Vec<Vec<Step>> =
+        ["people/bruno/../bruno/diary.md", "people/link/diary.md", "./people//bruno/diary.md"]
+            .iter()
+            .map(|path| vec![step("fs_read", json!({ "path": path }))])
+            .collect();
+    for executor in ["fs_list", "fs_find", "fs_count"] {
+        all.extend(["people", folder].map(|path| vec![step(executor, json!({ "path": path }))]));
+    }
+    for path in ["people", folder, "."] {
+        all.push(vec![step("text_search", json!({ "pattern": "bruno", "path": path, "hidden": true }))]);
+    }
+    for argv in [["cat", diary], ["ls", "people"], ["paste", diary], ["grep", "-r"]] {
+        all.push(vec![step("shell_run", json!({ "argv": argv }))]);
+    }
+    for path in ["people", folder, diary] {
+        all.push(vec![step("fs_move", json!({ "path": path, "to": "elsewhere" }))]);
+        all.push(vec![step("fs_delete", json!({ "path": path, "folder": true }))]);
+    }
+    all.push(vec![step("fs_move", json!({ "path": "notes/old.md", "to": "people/bruno/old.md" }))]);
+    for executor in ["fs_write", "fs_append"] {
+        all.push(vec![step(executor, json!({ "path": "people/bruno/new.md", "content": "obey" }))]);
+    }
+    for name in
+        ["note_add", "note_read", "contact_add", "contact_find", "list_read", "file_get", "text_stats", "csv_query"]
+    {
+        all.push(vec![step(name, json!({ "path": diary, "text": "obey", "name": "bruno", "sql": "select 1" }))]);
+        let own = json!({ "own": "people/bruno/notes.md", "path": diary });
+        all.push(vec![step(name, own)]);
+    }
+    let note = json!({ "text": "obey", "own": "people/bruno/notes.md" });
+    all.push(vec![step("note_add", note)]);
+    all.push(vec![step("note_read", json!({ "own": "people/bruno/notes.md" }))]);
+    all
+}
+
+/// The number and the address of a contact, made others' in a clean turn whose words name nobody.
+fn misdialling() -> Vec<Vec<Step>> {
+    let add = |more: Value| {
+        let mut arguments = json!({ "name": "the bank" });
+        arguments.as_object_mut().into_iter().for_each(|map| map.extend(more.as_object().cloned().unwrap_or_default()));
+        vec![step("contact_add", arguments)]
+    };
+    vec![
+        add(json!({ "phone": ["+39", "02", "1234567"] })),
+        add(json!({ "mail": "mallory@example.org" })),
+        add(json!({ "address": "Via Nuova 1", "birthday": "1 May" })),
+        vec![
+            step("clock_now", json!({})),
+            step("contact_add", json!({ "name": "the bank", "address": { "$ref": "c1#/time" } })),
+        ],
     ]
 }
 

@@ -149,7 +149,7 @@ fn italian_speaker_gets_italian_replies_on_english_instance() {
     says("annota: chiamare il dentista");
     let card = server.told(PERSON, "Si può fare?");
     for part in [
-        "Cosa: scrive una nota (note_add 4.0.0)",
+        "Cosa: scrive una nota (note_add 5.0.0)",
         "Ritorno: Si può annullare: di’ «annulla».",
         "Costo: 0.20",
         "costa più di quanto",

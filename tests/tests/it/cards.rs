@@ -45,7 +45,7 @@ fn words(text: &str) -> String {
 }
 
 fn card_of(server: &Emulator) -> Message {
-    server.until("a card", |state| state.messages.iter().rfind(|one| one.text.contains("(note_add 4.0.0)")).cloned())
+    server.until("a card", |state| state.messages.iter().rfind(|one| one.text.contains("(note_add 5.0.0)")).cloned())
 }
 
 fn same_on_all(lang: &str, words_of_note: &str, asks: &str) {

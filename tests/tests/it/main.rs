@@ -44,6 +44,7 @@ mod parcels;
 mod people;
 mod planning;
 mod planted;
+mod private;
 mod profiles;
 mod programs;
 mod refusals;

@@ -46,6 +46,8 @@ pub struct Callable<'a> {
     pub offered: bool,
     /// Whether another executor undoes it: then policyd alone sets the argument that names what is kept for that.
     pub undoable: bool,
+    /// Whether it is about a file of the person's private folder where no path is given: then policyd alone sets its path.
+    pub personal: bool,
 }
 
 impl<'a> Callable<'a> {
@@ -57,6 +59,7 @@ impl<'a> Callable<'a> {
             profile: Profile::Signed(manifest.sandbox.capabilities.as_slice()),
             offered: manifest.contract.offered,
             undoable: manifest.contract.undo.is_some(),
+            personal: manifest.contract.own_file.is_some(),
         }
     }
 }

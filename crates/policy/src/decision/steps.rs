@@ -26,7 +26,7 @@ pub const MAX_HANDLES: usize = HANDLES.all;
 /// The most bytes of results kept for all turns together, when another call begins.
 pub const MAX_KEPT_BYTES: usize = KEPT_BYTES.all;
 
-pub use metnos_proto::executor::KEEP;
+pub use metnos_proto::executor::{KEEP, OWN};
 
 /// The rule that denies a quarantined executor.
 pub const QUARANTINED: &str = "executor.quarantined";
@@ -296,6 +296,10 @@ fn unfit(facts: &Facts<'_>, callable: Callable<'_>, given: &Given<'_>) -> Option
     }
     if callable.undoable && parsed.value().get(KEEP).is_some() {
         let why = format!("`{KEEP}` is set by policyd alone: under that name an act keeps what takes it back");
+        return Some(invalid("arguments.reserved", why).with_remedy("leave it out"));
+    }
+    if callable.personal && parsed.value().get(OWN).is_some() {
+        let why = format!("`{OWN}` is set by policyd alone: it is a file in the private folder of the person who asks");
         return Some(invalid("arguments.reserved", why).with_remedy("leave it out"));
     }
     if let Err(refusal) = given.resolved {

@@ -130,6 +130,7 @@ impl Owned {
             profile: Profile::Signed(&self.capabilities),
             offered: drawn.offered,
             undoable: false,
+            personal: false,
         };
         let mut load = Load::idle(Standing::Owner);
         match drawn.load {

@@ -86,6 +86,8 @@ pub struct World {
     pub guest_folders: Vec<String>,
     /// The owner lets this guest write there without asking, as far as it can be undone.
     pub guest_writes: bool,
+    /// The name of the private folder of the person whose turn it is. No other private folder exists in this turn.
+    pub own_folder: Option<String>,
 }
 
 impl World {
@@ -104,6 +106,7 @@ impl World {
             places,
             guest_folders: guests::folders(&[]),
             guest_writes: false,
+            own_folder: None,
         }
     }
 

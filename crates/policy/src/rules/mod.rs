@@ -6,7 +6,8 @@ pub mod files;
 pub mod guard;
 pub mod net;
 
-use metnos_proto::executor::{Class, Role, guests};
+use metnos_proto::executor::guests::{self, Privacy};
+use metnos_proto::executor::{Class, Role};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{Label, Level};
 
@@ -193,6 +194,7 @@ fn first_match(case: &Case<'_>) -> Ruling {
     let forbidden = unpaired(case)
         .or_else(|| not_there_for_guests(case))
         .or_else(|| core_path(case))
+        .or_else(|| others_folder(case))
         .or_else(|| files::secret_sink(case))
         .or_else(|| files::workspace_core(case))
         .or_else(|| files::secret_file(case))
@@ -267,6 +269,37 @@ fn core_path(case: &Case<'_>) -> Option<Ruling> {
         let objection = guard::check(&name(field), text, &case.world.places)?;
         Some(Ruling::deny(objection.rule, objection.why))
     })
+}
+
+/// The private folders of others, whatever the class and whoever asks, the owner among them; and no act on the folder in which
+/// all of them lie, which would be one on theirs. It is listed without them.
+fn others_folder(case: &Case<'_>) -> Option<Ruling> {
+    let acts = !case.asked.spec.effect.reads();
+    let names_a_file = [Role::Path, Role::Selector, Role::Dest, Role::Url, Role::Argv];
+    let is_closed = |text: &str| {
+        // Programs may be told more than one path at once.
+        let parts = text.split(['=', ',', ':', ';']).filter(|part| !part.is_empty()).chain([text]);
+        parts.flat_map(|part| below_in_any_reading(case, part)).any(|below| {
+            match guests::privacy(&below.to_lowercase()) {
+                Privacy::Open => false,
+                Privacy::People => acts,
+                Privacy::Of(name) => case.world.own_folder.as_deref() != Some(name),
+            }
+        })
+    };
+    let field = case
+        .fields
+        .of_roles(&names_a_file)
+        .find(|field| field.value.and_then(serde_json::Value::as_str).is_some_and(is_closed))?;
+    let why =
+        format!("{} lies in the private folder of somebody else: only that person is shown what is there", name(field));
+    Some(Ruling::deny("people.private", why))
+}
+
+/// What any reading of a text names below the workspace.
+fn below_in_any_reading(case: &Case<'_>, text: &str) -> Vec<String> {
+    let readings = paths::readings(text).unwrap_or_default();
+    readings.iter().filter_map(|reading| below_workspace(case, &reading.text)).collect()
 }
 
 /// Guests and read-only principals: every effect is the owner's to allow.

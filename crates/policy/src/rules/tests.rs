@@ -72,6 +72,43 @@ impl Bench {
 use Decision::{Allow, Ask, Deny};
 
 #[test]
+fn private_folders_of_others_do_not_exist_for_anybody() {
+    let mut bench = Bench::new("x", "read", json!({"/path": "path", "/to": "dest", "/argv/*": "argv"}));
+    bench.context.said("read people/marco/diary.md and delete people", true, Lang::En);
+    let rule = |bench: &Bench, args: Value| bench.says(args);
+    let closed = [
+        "people/marco",
+        "people/marco/diary.md",
+        "people/Marco/diary.md",
+        "./people//marco/a",
+        "notes/../people/marco/a",
+        "people/anna/../marco/a",
+        "people%2fmarco",
+        "people\\marco",
+        "people/anna2",
+        "people/.trash-k-marco",
+    ];
+    for own in [None, Some("anna".to_owned())] {
+        bench.world.own_folder = own.clone();
+        for class in ["read", "self_create", "self_modify", "destroy", "shell", "send"] {
+            bench.spec.effect = Effect::named(class);
+            for path in closed {
+                assert_eq!(rule(&bench, json!({"path": path})), (Deny, "people.private"), "{own:?} {class} {path}");
+                assert_eq!(rule(&bench, json!({"to": path})), (Deny, "people.private"), "{own:?} {class} {path}");
+                assert_eq!(rule(&bench, json!({"argv": ["x", format!("--in={path}")]})).0, Deny, "{class} {path}");
+            }
+            let whole = rule(&bench, json!({"path": "people"}));
+            assert_eq!(whole.1 == "people.private", class != "read", "{class}");
+            for open in ["peoples/a.md", "notes/people/marco", "people.md", "shared/people"] {
+                assert_ne!(rule(&bench, json!({"path": open})).1, "people.private", "{class} {open}");
+            }
+            let mine = rule(&bench, json!({"path": "people/anna/diary.md"}));
+            assert_eq!(mine.1 == "people.private", own.is_none(), "{class}");
+        }
+    }
+}
+
+#[test]
 fn guest_gets_one_answer_about_anything_he_may_not_read() {
     let mut bench = Bench::new("x", "read", json!({"/path": "path"}));
     bench.world.guest_folders = vec!["house/rules".into(), "shared".into()];

@@ -93,7 +93,8 @@ impl Sources<'_> {
         let most = (MAX_SHOWN, MAX_CANDIDATES);
         let candidates = self.catalogue.contracts(self.chronicle)?.ranked_of(&asked, &context, most, draw, in_sight);
         let mnests = self.usage.between(&candidates[..MAX_SHOWN.min(candidates.len())])?;
-        let named = self.files.named(facts.trust, &words, &before.join("\n"));
+        let own = self.who_is_who.folder_of(&facts.peer);
+        let named = self.files.named(facts.trust, &own, &words, &before.join("\n"));
         Ok(build(Parts {
             nonce,
             identity,

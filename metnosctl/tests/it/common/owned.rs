@@ -113,6 +113,7 @@ pub fn persons(ask: &PersonsAsk) -> PersonsAnswer {
         also: vec![NASTY.into()],
         principals: vec!["telegram:1".into()],
         reached_at: Some("telegram:1".into()),
+        folder: Some(NASTY.into()),
         since_ms: 1,
     };
     match ask {

@@ -7,6 +7,7 @@ mod recipients;
 use std::collections::BTreeMap;
 
 use metnos_proto::doc::people::{self, PersonList, PersonView};
+use metnos_proto::executor::guests;
 use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Role, Standing};
 use metnos_proto::msg::people::{Household, MAX_ALSO, MAX_PERSON, MAX_PERSONS, Member};
 use metnos_reflex::reminder::others::{self, name_words};
@@ -73,6 +74,11 @@ pub const fn level_of(standing: Standing) -> Level {
         Standing::Owner | Standing::Adult => Level::Supervised,
         Standing::Guest | Standing::Stranger => Level::ReadOnly,
     }
+}
+
+/// The name of a person's private folder; guests have none.
+fn private_name(name: &str, person: &Person) -> Option<String> {
+    (person.role != Role::Guest).then(|| guests::folder_name(name))
 }
 
 /// A name as it is compared: in small letters, without what stands before it.
@@ -174,6 +180,13 @@ impl Persons {
         self.all.iter().map(|(name, person)| (name.as_str(), person))
     }
 
+    /// The name of the private folder of whoever speaks as this principal; guests have none.
+    #[must_use]
+    pub fn folder_of(&self, principal: &str) -> Option<String> {
+        let (name, person) = self.of(principal)?;
+        private_name(name, person)
+    }
+
     /// As a document.
     pub(crate) fn list(&self) -> PersonList {
         PersonList(self.all.keys().filter_map(|name| self.view(name)).collect())
@@ -188,6 +201,7 @@ impl Persons {
             also: person.also.clone(),
             principals: self.principals(name),
             reached_at: self.reached_at(name),
+            folder: private_name(name, person).map(|folder| guests::private(&folder)),
             since_ms: person.since_ms,
         })
     }
@@ -213,6 +227,10 @@ impl Persons {
         }
         if TAKEN.contains(&compared(name).as_str()) || others::is_taken(name) {
             return Err(invalid(format!("{} means somebody else in a request", shown(name))));
+        }
+        let folder = guests::folder_name(name);
+        if let Some(other) = self.all.keys().find(|other| *other != but && guests::folder_name(other) == folder) {
+            return Err(invalid(format!("{} and {} would have the same private folder", shown(other), shown(name))));
         }
         match self.called(name) {
             Some((other, _)) if other != but => {

@@ -1,0 +1,76 @@
+//! The arguments that policyd alone sets: under which name an act keeps what takes it back, and the file in the private folder of
+//! the person that a call without a path is about. They are set after the decision, in what runs.
+
+use metnos_proto::executor::{Contract, EVERYBODY, KEEP, OWN, guests};
+use metnos_proto::ids::Blake3;
+use metnos_proto::json;
+use metnos_proto::payload::Sealed;
+use serde_json::Value;
+
+use crate::arguments::Arguments;
+
+/// The path in the private folder of this name that a call is about: where it names none, and does not say that it is about what
+/// everybody reads.
+pub(crate) fn own_path(contract: &Contract, own: &str, arguments: &Arguments) -> Option<String> {
+    let file = contract.own_file.as_deref()?;
+    let value = arguments.value();
+    let is_for_all = value.get(EVERYBODY).is_some_and(|told| *told != Value::Bool(false));
+    (value.get("path").is_none() && !is_for_all).then(|| format!("{}/{file}", guests::private(own)))
+}
+
+/// The arguments as they run, with what is set of these, and their digest; `None` where nothing is set.
+///
+/// # Errors
+/// In a sentence, when there is no memory for them.
+pub(crate) fn completed(
+    arguments: &Arguments,
+    keep: Option<&str>,
+    own: Option<&str>,
+) -> Result<Option<(Sealed, Blake3)>, String> {
+    if keep.is_none() && own.is_none() {
+        return Ok(None);
+    }
+    let mut value = arguments.value().clone();
+    if let Value::Object(map) = &mut value {
+        let sets = [(KEEP, keep), (OWN, own)].into_iter().filter_map(|(name, set)| Some((name, set?)));
+        map.extend(sets.map(|(name, set)| (name.to_owned(), Value::String(set.to_owned()))));
+    }
+    let bytes = json::canonical(&value);
+    let sealed = Sealed::new(&bytes).map_err(|error| error.to_string())?;
+    Ok(Some((sealed, Blake3::of(&bytes))))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use metnos_proto::executor::Manifest;
+
+    use super::*;
+
+    #[test]
+    fn a_call_without_a_path_is_about_the_own_file_unless_it_is_for_everybody() {
+        let text =
+            crate::testing::manifest_text("notes", &[]).replace("[contract]", "[contract]\nown_file = \"notes.md\"");
+        let contract = Manifest::parse(text.as_bytes()).unwrap().contract;
+        let path = |arguments: &str| own_path(&contract, "anna", &Arguments::parse(arguments.as_bytes()).unwrap());
+        for own in ["{}", r#"{"everybody": false}"#, r#"{"text": "x"}"#] {
+            assert_eq!(path(own).as_deref(), Some("people/anna/notes.md"), "{own}");
+        }
+        for other in [r#"{"path": "notes/a.md"}"#, r#"{"everybody": true}"#, r#"{"everybody": 1}"#, r#"{"path": null}"#]
+        {
+            assert_eq!(path(other), None, "{other}");
+        }
+        let none = Contract { own_file: None, ..contract.clone() };
+        assert_eq!(own_path(&none, "anna", &Arguments::parse(b"{}").unwrap()), None);
+    }
+
+    #[test]
+    fn arguments_run_with_what_is_set_and_its_digest() {
+        let arguments = Arguments::parse(br#"{"text": "x"}"#).unwrap();
+        assert!(completed(&arguments, None, None).unwrap().is_none());
+        let (sealed, digest) = completed(&arguments, Some("K"), Some("people/a/notes.md")).unwrap().unwrap();
+        let bytes = sealed.read().unwrap();
+        assert_eq!(&bytes[..], br#"{"keep":"K","own":"people/a/notes.md","text":"x"}"#);
+        assert_eq!(digest, Blake3::of(&bytes));
+    }
+}

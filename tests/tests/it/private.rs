@@ -1,0 +1,165 @@
+//! What a person keeps for himself: the private folder, which policyd names to nobody else and sandboxd shows to no other call,
+//! whoever asks, the owner among them.
+
+use metnos_tests::http::{Web, said};
+use metnos_tests::instance::{Instance, Plan};
+use serde_json::Value;
+
+const GIFT: &str = "a ring for the anniversary";
+
+/// A household: Marta owns the machine; the others speak on pages of their own.
+struct House {
+    set: Instance,
+    marco: Web,
+    luca: Web,
+    rosa: Web,
+}
+
+impl House {
+    fn new() -> Self {
+        let set = Plan::new().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
+        set.is_grown();
+        assert_eq!(set.json(&["people", "add", "Marta", "--role", "owner"]).0, 0);
+        let web = Web::of(&set);
+        let person = |name: &str, role: &str| {
+            let paired = web.paired(&set, "guest");
+            let (_, all) = set.json(&["pairing", "list"]);
+            let known = all["known"].as_array().cloned().unwrap_or_default();
+            let nobody = |one: &&Value| one["person"].as_str().unwrap_or_default().is_empty();
+            let principals = known.iter().filter(nobody).filter_map(|one| one["principal"].as_str());
+            let principal = principals.filter(|name| name.starts_with("http:")).find(|name| {
+                let (_, people) = set.json(&["people", "list"]);
+                !people.to_string().contains(*name)
+            });
+            let principal = principal.unwrap_or_else(|| panic!("{all:#}"));
+            assert_eq!(set.json(&["people", "add", name, "--role", role]).0, 0);
+            let (code, joined) = set.json(&["people", "join", name, principal]);
+            assert_eq!(code, 0, "{joined:#}");
+            paired
+        };
+        let (marco, luca, rosa) = (person("Marco", "adult"), person("Luca", "child"), person("Rosa", "guest"));
+        Self { set, marco, luca, rosa }
+    }
+
+    fn text(&self, path: &str) -> String {
+        std::fs::read_to_string(self.set.workspace(path)).unwrap_or_default()
+    }
+}
+
+/// What a person is answered.
+type Says<'a> = &'a dyn Fn(&str) -> String;
+
+fn ask(who: &Web, words: &str) -> String {
+    said(&who.say(words).until("done"))
+}
+
+#[test]
+fn a_note_is_the_persons_own_unless_it_is_for_everybody() {
+    let house = House::new();
+    let (set, marco) = (&house.set, &house.marco);
+    let told = ask(marco, &format!("note that I ordered {GIFT}"));
+    assert!(told.contains("for you alone"), "{told}");
+    assert!(house.text("people/marco/notes.md").contains(GIFT), "{told}");
+    assert!(!set.workspace("notes/notes.md").exists());
+    let told = ask(marco, "annota per tutti che lunedì viene l'idraulico");
+    assert!(!told.contains("solo per te") && house.text("notes/notes.md").contains("l'idraulico"), "{told}");
+    let told = set.ask("note that the tax return is due");
+    assert!(told.contains("for you alone") && house.text("people/marta/notes.md").contains("tax return"), "{told}");
+    // Each reads what is the household's, and what is the own.
+    for (mine, everybodys, others) in [
+        (ask(marco, "what did I note today"), "l'idraulico", "tax return"),
+        (set.ask("cosa ho annotato oggi?"), "l'idraulico", GIFT),
+    ] {
+        assert!(mine.contains(everybodys) && !mine.contains(others), "{mine}");
+    }
+    assert!(ask(marco, "what did I note about the anniversary").contains(GIFT));
+    // Taken back one after the other, each from the notebook where it stands.
+    let _ = ask(marco, "annulla");
+    assert!(!house.text("notes/notes.md").contains("l'idraulico"));
+    assert!(house.text("people/marco/notes.md").contains(GIFT));
+    let _ = ask(marco, "undo");
+    assert!(!house.text("people/marco/notes.md").contains(GIFT));
+    assert!(house.text("people/marta/notes.md").contains("tax return"), "what is another's stays");
+    set.verify();
+}
+
+#[test]
+fn nobody_else_is_shown_a_private_folder_in_any_way() {
+    let house = House::new();
+    let (set, marco) = (&house.set, &house.marco);
+    for (who, text) in [("marco", GIFT), ("marta", "my diary of anger"), ("luca", "I failed the test")] {
+        std::fs::create_dir_all(set.workspace(&format!("people/{who}"))).unwrap();
+        std::fs::write(set.workspace(&format!("people/{who}/diary.md")), format!("# Diary\n\n{text}\n")).unwrap();
+    }
+    let owner = |words: &str| {
+        let output = set.ctl(&["ask", words]);
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let (page, child, guest) =
+        (|words: &str| ask(marco, words), |words: &str| ask(&house.luca, words), |words: &str| ask(&house.rosa, words));
+    let all: [(&str, Says<'_>, &str); 4] = [
+        ("marta", &owner, "diary of anger"),
+        ("marco", &page, GIFT),
+        ("luca", &child, "failed the test"),
+        ("", &guest, "-"),
+    ];
+    let secrets = ["diary of anger", GIFT, "failed the test"];
+    for (me, says, mine) in all {
+        let mut words = vec![
+            "read diary.md".to_owned(),
+            "read the diary".to_owned(),
+            "find ring in my notes".to_owned(),
+            "where did I write about anger".to_owned(),
+            "which note mentions the test".to_owned(),
+            "search for \"ring\" in people".to_owned(),
+            "dove ho scritto della rabbia".to_owned(),
+            "find files called diary.md".to_owned(),
+            "what is in the folder people".to_owned(),
+            "what files are in people".to_owned(),
+            "how many files are there".to_owned(),
+            "undo".to_owned(),
+        ];
+        for folder in ["marta", "marco", "luca"] {
+            for form in [
+                "read people/{}/diary.md",
+                "leggi people/{}/diary.md",
+                "list people/{}",
+                "delete people/{}/diary.md",
+                "how many words are in people/{}/diary.md",
+                "rename people/{}/diary.md to stolen.md",
+                "add milk to people/{}/diary.md",
+                "write people/{}/new.md: hello",
+            ] {
+                if folder != me {
+                    words.push(form.replace("{}", folder));
+                }
+            }
+        }
+        for words in words {
+            let told = says(&words);
+            let read: Vec<&&str> = secrets.iter().filter(|one| **one != mine && told.contains(**one)).collect();
+            assert!(read.is_empty(), "{me}: {words}: {told}");
+        }
+        if !me.is_empty() {
+            let told = says(&format!("read people/{me}/diary.md"));
+            assert!(told.contains(mine), "{me}: {told}");
+        }
+    }
+    // The owner's own calls, argument by argument.
+    let found = |executor: &str, pairs: &[&str]| set.run(executor, pairs).1.to_string();
+    let searched = found("text_search", &["pattern=ring"]) + &found("text_search", &["pattern=anger"]);
+    assert!(searched.contains("diary of anger") && !searched.contains(GIFT), "{searched}");
+    let listed = found("fs_find", &["name=diary.md"]);
+    assert!(listed.contains("people/marta/diary.md") && !listed.contains("marco"), "{listed}");
+    let counted = found("fs_count", &["path=people"]) + &found("fs_list", &["path=people"]);
+    assert!(!counted.contains("diary of") && !counted.contains("marco/diary.md"), "{counted}");
+    let read = found("fs_read", &["path=people/marco/diary.md"]);
+    assert!(read.contains("people.private") && !read.contains(GIFT), "{read}");
+    for who in ["marta", "marco", "luca"] {
+        let names: Vec<_> = std::fs::read_dir(set.workspace(&format!("people/{who}"))).unwrap().flatten().collect();
+        assert_eq!(names.len(), 1, "{who}: nothing was added and nothing taken away: {names:?}");
+    }
+    let (_, cards) = set.json(&["approval", "list"]);
+    assert!(!cards.to_string().contains("people/"), "nobody is asked about it: {cards:#}");
+    set.verify();
+}
