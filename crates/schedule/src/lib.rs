@@ -17,6 +17,7 @@ mod cron;
 mod days;
 mod due;
 mod invalid;
+mod moved;
 mod reading;
 mod rrule;
 mod rule;

@@ -36,6 +36,8 @@ pub enum Unfit {
     Past,
     /// Not exact enough to be due at a time: a week, a month, a deadline, a stretch that has begun.
     Vague,
+    /// It repeats, and the words name one time: which of its times is meant to move is not said.
+    Repeats,
     /// The rule or the time cannot be kept.
     Invalid(Invalid),
 }
@@ -47,6 +49,7 @@ impl fmt::Display for Unfit {
             Self::Ambiguous(readings) => write!(f, "the words have {} readings", readings.len()),
             Self::Past => f.write_str("the time is not in the future"),
             Self::Vague => f.write_str("the words name no time of day and no day"),
+            Self::Repeats => f.write_str("it repeats, and the words name one time"),
             Self::Invalid(invalid) => invalid.fmt(f),
         }
     }

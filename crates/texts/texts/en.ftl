@@ -66,6 +66,10 @@ reminder-changed = { $act ->
         [none] you
        *[other] { $who }
     } again: { $what } ({ $when }).
+    [moved] I remind { $who ->
+        [none] you
+       *[other] { $who }
+    } { $when } now: { $what }.
    *[other] { $act }: { $what } ({ $when }, { $who }).
 }
 reminder-of-what = Of what shall I remind you? Say it in one sentence, for instance “remind me tomorrow at 9 to call the dentist”. I planned nothing yet.
@@ -586,6 +590,8 @@ refusal = { $rule ->
     [schedule-time] I do not understand that time, so I planned nothing. Say it like “tomorrow at 9”, “in 20 minutes” or “every Monday at 7:30”
     [schedule-ambiguous] that may be in the morning or in the evening, so I planned nothing. Say for instance “at 8 in the morning” or “at 20:00”
     [schedule-past] that time is over, so I planned nothing. Name one that is still to come
+    [schedule-moved] I do not put a reminder back to its old time by myself. Say when it is to come, for instance “move the reminder to 9”
+    [schedule-repeats] that reminder repeats, so I changed nothing. Say when it is to come from now on, for instance “every Monday at 8:00”
     [schedule-vague] that is not exact enough, so I planned nothing. Name a day, and if you like an hour
     [schedule-words] you did not ask for this change of your reminders, so I changed nothing
     [schedule-literal] of what and when I remind you must stand in your own words, so I planned nothing

@@ -66,6 +66,10 @@ reminder-changed = { $act ->
         [none] Te lo ricordo di nuovo
        *[other] Lo ricordo di nuovo a { $who }
     }: { $what } ({ $when }).
+    [moved] { $who ->
+        [none] Ora te lo ricordo
+       *[other] Ora lo ricordo a { $who }
+    } { $when }: { $what }.
    *[other] { $act }: { $what } ({ $when }, { $who }).
 }
 reminder-of-what = Che cosa ti devo ricordare? Dillo in una frase, per esempio «ricordami domani alle 9 di chiamare il dentista». Non ho ancora programmato niente.
@@ -585,6 +589,8 @@ refusal = { $rule ->
     [schedule-time] non capisco quando, quindi non ho programmato niente. Di' per esempio «domani alle 9», «fra 20 minuti» o «ogni lunedì alle 7:30»
     [schedule-ambiguous] può essere di mattina o di sera, quindi non ho programmato niente. Di' per esempio «alle 8 di mattina» o «alle 20»
     [schedule-past] quell'ora è già passata, quindi non ho programmato niente. Dimmene una che deve ancora venire
+    [schedule-moved] non rimetto da solo un promemoria all'ora di prima. Di' quando deve arrivare, per esempio «sposta il promemoria alle 9»
+    [schedule-repeats] quel promemoria si ripete, quindi non ho cambiato niente. Di' quando deve arrivare d'ora in poi, per esempio «ogni lunedì alle 8:00»
     [schedule-vague] non è abbastanza preciso, quindi non ho programmato niente. Dimmi un giorno, e se vuoi un'ora
     [schedule-words] non mi hai chiesto di cambiare così i tuoi promemoria, quindi non ho cambiato niente
     [schedule-literal] che cosa e quando ricordarti deve stare nelle tue parole, quindi non ho programmato niente

@@ -86,3 +86,28 @@ pub fn read(text: &str, context: &Context) -> Reading {
     spelling::correct(&mut tokens, context.language);
     select::select(&parser::Parser::new(&tokens, context)).unwrap_or_else(Reading::none)
 }
+
+/// A bare hour as the words about time have it: "10" in "move it to 10" is "at 10". `None` for anything else.
+#[must_use]
+pub fn bare_hour(text: &str, language: Language) -> Option<String> {
+    let is_hour = text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let hour = text.parse::<u8>().ok().filter(|hour| is_hour && *hour < 24)?;
+    Some(match language {
+        Language::English => format!("at {hour}"),
+        Language::Italian => format!("alle {hour}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bare_hour_is_a_number_of_the_clock_and_nothing_else() {
+        assert_eq!(bare_hour("10", Language::Italian).as_deref(), Some("alle 10"));
+        assert_eq!(bare_hour("7", Language::English).as_deref(), Some("at 7"));
+        for text in ["24", "010", "-1", "10 ", "ten", ""] {
+            assert_eq!(bare_hour(text, Language::English), None, "{text}");
+        }
+    }
+}

@@ -27,6 +27,8 @@ const CHUNK: u32 = 4096;
 const MAX_SHOWN_TO: usize = 64;
 /// How long a list that was shown counts for "the second one", in milliseconds.
 pub const SHOWN_FOR_MS: u64 = 600_000;
+/// How long after it was given a reminder is the one that was given last, in milliseconds.
+pub const GIVEN_FOR_MS: u64 = 12 * 3_600_000;
 /// The most words of a schedule's text that are compared.
 const MAX_WORDS: usize = 64;
 
@@ -246,6 +248,9 @@ impl Schedules {
             Which::All if live.is_empty() => Err(unknown().into()),
             Which::All => Ok(live),
             Which::Only => one(live),
+            Which::Given => {
+                one(self.store.given_last(principals, now_ms.saturating_sub(GIVEN_FOR_MS))?.into_iter().collect())
+            }
             Which::Last => one(live.pop().into_iter().collect()),
             Which::Number(number) => {
                 let own = |row: &ScheduleRow| principals.is_empty() || principals.contains(&row.principal.as_str());

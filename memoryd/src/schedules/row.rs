@@ -68,6 +68,8 @@ pub struct ScheduleRow {
     pub begun: Option<Begun>,
     /// How many tries of that one may have failed.
     pub failures: u32,
+    /// When it was put to another time last, in milliseconds since the epoch; 0 where it never was.
+    pub moved_ms: u64,
 }
 
 /// A firing that is due.
@@ -185,6 +187,7 @@ impl ScheduleRow {
             zone: zone.to_owned(),
             state: self.state,
             made_ms: self.made_ms,
+            moved_ms: self.moved_ms,
         }
     }
 }

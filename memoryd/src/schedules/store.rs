@@ -43,7 +43,8 @@ const TABLES: &str = "
         failures  INTEGER NOT NULL DEFAULT 0,
         retry_ms  INTEGER NOT NULL DEFAULT 0,
         sendable  INTEGER NOT NULL,
-        look_ms   INTEGER
+        look_ms   INTEGER,
+        moved_ms  INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE INDEX schedules_live ON schedules (principal) WHERE state IN ('active', 'paused');
     CREATE INDEX schedules_to ON schedules (addressee) WHERE state = 'active';
@@ -62,7 +63,7 @@ const TABLES: &str = "
     INSERT INTO progress VALUES (1, 0, '');";
 
 const COLUMNS: &str = "number, made_seq, made_ms, turn, principal, addressee, what, words, assumed, lang, cadence, state, after, begun, \
-    begun_by, missed, failures, retry_ms, sender, message";
+    begun_by, missed, failures, retry_ms, sender, message, moved_ms";
 
 /// What an event says of a schedule: the names that the chronicle has for it.
 pub mod act {
@@ -74,6 +75,8 @@ pub mod act {
     pub const RESUMED: &str = "resumed";
     /// It never fires again.
     pub const CANCELLED: &str = "cancelled";
+    /// It fires at another time.
+    pub const MOVED: &str = "moved";
     /// A firing was begun.
     pub const BEGUN: &str = "begun";
     /// The person was reached.
@@ -134,6 +137,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ScheduleRow> {
         failures: row.get(16)?,
         from: text(18)?,
         message: row.get(19)?,
+        moved_ms: number(row, 20)?,
     })
 }
 
@@ -299,6 +303,27 @@ impl ScheduleStore {
         Ok(found.into_iter().next())
     }
 
+    /// The reminder of its own that a person who is reached at one of these was given last, since this moment. What others had
+    /// said is none.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn given_last(&self, to: &[&str], since_ms: u64) -> Result<Option<ScheduleRow>> {
+        let sql = "SELECT ended_ms, number FROM firings JOIN schedules USING (number)
+                   WHERE addressee = ?1 AND firings.state = 'delivered' AND ended_ms >= ?2 AND sender = '' AND NOT message AND what <> ''
+                   ORDER BY ended_ms DESC LIMIT 1";
+        let mut last = None;
+        for one in to {
+            let read = |row: &Row<'_>| Ok((number(row, 0)?, number(row, 1)?));
+            let found = self
+                .db
+                .prepare_cached(sql)
+                .and_then(|mut all| all.query_row(params![one, signed(since_ms)], read).optional());
+            last = last.max(found.during("reading the firings")?);
+        }
+        last.map(|(_, number)| self.get(number)).transpose().map(Option::flatten)
+    }
+
     /// How many may still fire, of this principal and of everybody.
     ///
     /// # Errors
@@ -372,6 +397,19 @@ fn enter(db: &Connection, event: &Event) -> rusqlite::Result<Option<u64>> {
             db.prepare_cached(sql)?.execute(params![it, said.key])?;
         }
         act::CANCELLED => cancel(db, it)?,
+        act::MOVED => {
+            let sql = "UPDATE schedules SET words = ?2, assumed = ?3, cadence = ?4, after = ?5, begun = NULL, begun_by = '', failures = 0,
+                       retry_ms = 0, moved_ms = ?6 WHERE number = ?1 AND state IN ('active', 'paused')";
+            let assumed = serde_json::to_string(&said.assumed).unwrap_or_default();
+            db.prepare_cached(sql)?.execute(params![
+                it,
+                said.when,
+                assumed,
+                said.cadence.to_string(),
+                said.key,
+                now
+            ])?;
+        }
         act::BEGUN => {
             let sql = "UPDATE schedules SET begun = ?2, begun_by = ?3, missed = ?4, retry_ms = 0, after = max(after, ?2) WHERE number = ?1";
             db.prepare_cached(sql)?.execute(params![it, said.key, event.session.to_string(), said.missed])?;

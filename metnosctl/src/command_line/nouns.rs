@@ -164,6 +164,14 @@ pub enum ScheduleCommand {
         /// Its number in `schedule list`
         number: u64,
     },
+    /// Have a reminder fire at another time
+    Modify {
+        /// Its number in `schedule list`
+        number: u64,
+        /// When, such as "at 10", "Friday" or "an hour" later
+        #[arg(required = true)]
+        when: Vec<String>,
+    },
     /// Say what words about time mean: an instant, an interval, a duration or a recurrence
     Parse(ScheduleParse),
 }

@@ -43,6 +43,7 @@ pub fn schedule(
         ScheduleCommand::Pause { number } => change(*number, ScheduleAct::Pause),
         ScheduleCommand::Resume { number } => change(*number, ScheduleAct::Resume),
         ScheduleCommand::Cancel { number } => change(*number, ScheduleAct::Cancel),
+        ScheduleCommand::Modify { number, when } => change(*number, ScheduleAct::Move(vec![when.join(" ")])),
     };
     let mut policyd = Connection::to(&place()?)?.open::<CtlPolicyd>()?;
     let schedules = opened(policyd.schedules(TraceId::NONE, ask, [])?)?;

@@ -94,6 +94,7 @@ pub const TYPED: &[Typed] = &[
     document::<ScheduleList>("schedule pause"),
     document::<ScheduleList>("schedule resume"),
     document::<ScheduleList>("schedule cancel"),
+    document::<ScheduleList>("schedule modify"),
     document::<ScheduleHistory>("schedule show"),
     document::<crate::schedule::parse::Parsed>("schedule parse"),
     document::<AutomationAdded>("timer add"),

@@ -86,6 +86,55 @@ const RESUMES: [&str; 12] = [
     "riprendere",
     "riattivare",
 ];
+const MOVES: [&str; 34] = [
+    "move",
+    "change",
+    "shift",
+    "postpone",
+    "reschedule",
+    "delay",
+    "put off",
+    "push",
+    "bring forward",
+    "snooze",
+    "again",
+    "sposta",
+    "spostami",
+    "spostare",
+    "spostalo",
+    "cambia",
+    "cambiare",
+    "rimanda",
+    "rimandami",
+    "rimandare",
+    "rimandalo",
+    "posticipa",
+    "posticipare",
+    "posticipalo",
+    "anticipa",
+    "anticipare",
+    "anticipalo",
+    "rinvia",
+    "rinviare",
+    "rinvialo",
+    "ricordamelo",
+    "ricordarmelo",
+    "ricordaglielo",
+    "ripetimelo",
+];
+/// By these one speaks of the reminder that was given last.
+const GIVEN: [&str; 10] = [
+    "snooze",
+    "remind me again",
+    "remind me of it again",
+    "remind me of that again",
+    "ricordamelo",
+    "ricordarmelo",
+    "rimandalo",
+    "posticipalo",
+    "ripetimelo",
+    "ricordami di nuovo",
+];
 /// What is changed: the words name it.
 const THINGS: [&str; 17] = [
     "reminder",
@@ -164,7 +213,13 @@ impl Policy {
     pub(crate) async fn schedules(&self, principal: &Principal, ask: ScheduleAsk) -> Result<ScheduleList, Refusal> {
         match ask {
             ScheduleAsk::List(ended) => self.listed(String::new(), self.base.setting.lang, ended).await,
-            ScheduleAsk::Change(change) => self.changed(String::new(), change, self.base.setting.lang).await,
+            ScheduleAsk::Change(change) => {
+                let spoken = match &change.act {
+                    ScheduleAct::Move(when) => metnos_reflex::spoken_in(&when.join(" ")),
+                    ScheduleAct::Pause | ScheduleAct::Resume | ScheduleAct::Cancel => None,
+                };
+                self.changed(String::new(), change, spoken.unwrap_or(self.base.setting.lang)).await
+            }
             ScheduleAsk::Add(add) => {
                 let remind = Remind { what: vec![add.what], when: vec![add.when], early: false, to: add.to };
                 self.keep(principal, (TurnId::NONE, TraceId::NONE), &remind, add.lang).await
@@ -235,9 +290,15 @@ impl Policy {
             one.principal == principal.name
                 && (one.message || matches!(one.state, ScheduleState::Active | ScheduleState::Paused))
         };
-        let last = doc.open(listed)?.0.into_iter().filter(may_be).max_by_key(|one| one.number);
+        let all = doc.open(listed)?.0;
+        let moved_ms = all.iter().map(|one| one.moved_ms).max().unwrap_or(0);
+        let last = all.into_iter().filter(may_be).max_by_key(|one| one.number);
         let acts = self.base.store.undoable_of(principal.name.clone(), 1).await;
         let done_ms = acts.map_err(|error| unreadable(&error))?.first().map_or(0, |act| act.at_ms);
+        if moved_ms > done_ms.max(last.as_ref().map_or(0, |last| last.made_ms)) {
+            let why = "a reminder that was put to another time is not put back by itself";
+            return Err(no("schedule.moved", why, "say at which time it is to come"));
+        }
         let Some(last) = last.filter(|last| last.made_ms > done_ms) else { return Ok(None) };
         if last.message {
             let why = "what was passed on to somebody else cannot be taken back";
@@ -299,9 +360,17 @@ impl Turn {
         Ok(())
     }
 
+    /// Whether all these parts, and at least one, stand in the words of this turn.
+    fn says_all(&self, parts: &[String]) -> bool {
+        let own = self.flow.own_words();
+        (1..=MAX_PARTS).contains(&parts.len()) && parts.iter().all(|part| own.mention(part))
+    }
+
     fn asks_for(&self, change: &ScheduleChange) -> Result<(), Refusal> {
         let said = self.flow.own_words();
-        let verbs: &[&str] = match change.act {
+        let verbs: &[&str] = match &change.act {
+            ScheduleAct::Move(when) if !self.says_all(when) => &[],
+            ScheduleAct::Move(_) => &MOVES,
             ScheduleAct::Cancel => &CANCELS,
             ScheduleAct::Pause => &PAUSES,
             ScheduleAct::Resume => &RESUMES,
@@ -318,12 +387,14 @@ impl Turn {
             }
             Which::All => ALL.iter().any(|word| said.mention(word)),
             Which::Only | Which::Last => true,
+            Which::Given => matches!(change.act, ScheduleAct::Move(_)) && GIVEN.iter().any(|words| said.mention(words)),
         };
         // "Delete notes/a.md" cancels no reminder: the words speak of one, or followed a question for what is planned.
         let speaks = THINGS.iter().any(|thing| said.mention(thing));
         let listed = matches!(change.which, Which::Place(_) | Which::All)
             && THINGS.iter().chain(&LISTED).any(|thing| self.earlier.mention(thing));
-        if names && (speaks || listed) && verbs.iter().any(|verb| said.mention(verb)) {
+        let of_given = change.which == Which::Given;
+        if names && (speaks || listed || of_given) && verbs.iter().any(|verb| said.mention(verb)) {
             return Ok(());
         }
         let why = "the person's words do not ask for this change of what is planned";
@@ -356,8 +427,14 @@ mod tests {
             Just(Which::Only),
             Just(Which::Last),
             Just(Which::All),
+            Just(Which::Given),
         ];
-        let act = prop_oneof![Just(ScheduleAct::Cancel), Just(ScheduleAct::Pause), Just(ScheduleAct::Resume)];
+        let act = prop_oneof![
+            Just(ScheduleAct::Cancel),
+            Just(ScheduleAct::Pause),
+            Just(ScheduleAct::Resume),
+            parts().prop_map(ScheduleAct::Move),
+        ];
         prop_oneof![
             (parts(), parts(), any::<bool>())
                 .prop_map(|(what, when, early)| { Order::Remind(Remind { what, when, early, to: String::new() }) }),

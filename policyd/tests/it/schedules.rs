@@ -69,7 +69,8 @@ fn hijacked_planner_makes_up_no_reminder_and_cancels_none() {
         assert!(orders(&world, turn, remind(&["call the dentist"], &["tomorrow at 9"])).await.is_ok());
         let talk = world.say("what did the dentist say about all my teeth").await;
         for which in [Which::Called("dentist".into()), Which::Only, Which::Last, Which::All] {
-            for act in [ScheduleAct::Cancel, ScheduleAct::Pause, ScheduleAct::Resume] {
+            let now = ScheduleAct::Move(vec!["teeth".into()]);
+            for act in [ScheduleAct::Cancel, ScheduleAct::Pause, ScheduleAct::Resume, now] {
                 assert_eq!(orders(&world, talk, change(act, which.clone())).await.unwrap_err(), "schedule.words");
             }
         }
@@ -78,6 +79,24 @@ fn hijacked_planner_makes_up_no_reminder_and_cancels_none() {
             let told = orders(&world, other, change(ScheduleAct::Cancel, which.clone())).await;
             assert_eq!(told.unwrap_err(), "schedule.words", "{which:?}");
         }
+        // Of words that move a reminder, neither the time nor the reminder is another.
+        let moves = world.say("move the dentist reminder to 10:30").await;
+        for (which, when) in [
+            (Which::Called("dentist".into()), vec!["in 1 minute"]),
+            (Which::Called("dentist".into()), vec![]),
+            (Which::Called("plumber".into()), vec!["10:30"]),
+            (Which::Given, vec!["10:30"]),
+            (Which::All, vec!["10:30"]),
+        ] {
+            let act = ScheduleAct::Move(when.iter().map(|part| (*part).to_owned()).collect());
+            assert_eq!(
+                orders(&world, moves, change(act, which.clone())).await.unwrap_err(),
+                "schedule.words",
+                "{which:?}"
+            );
+        }
+        let act = ScheduleAct::Move(vec!["10:30".into()]);
+        assert!(orders(&world, moves, change(act, Which::Called("dentist".into()))).await.is_ok());
         assert!(world.memory.schedules.kept.borrow().iter().all(|one| one.state.name() == "active"));
         let cancel = change(ScheduleAct::Cancel, Which::Called("dentist".into()));
         assert!(orders(&world, other, cancel).await.is_ok());

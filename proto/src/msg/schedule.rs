@@ -91,6 +91,8 @@ words! {
         Last,
         /// All of them.
         All,
+        /// The one that the person was reminded of last.
+        Given,
     }
 
     /// What becomes of a schedule.
@@ -101,6 +103,9 @@ words! {
         Resume,
         /// It never fires again.
         Cancel,
+        /// It fires at another time: when, in parts of the principal's own words, as in [`Remind::when`]. One that was given already
+        /// is given once more then.
+        Move(Vec<String>),
     }
 
     // ---- from the owner to policyd -------------------------------------
@@ -278,6 +283,7 @@ impl ScheduleAct {
             Self::Pause => "paused",
             Self::Resume => "resumed",
             Self::Cancel => "cancelled",
+            Self::Move(_) => "moved",
         }
     }
 }

@@ -137,6 +137,9 @@ fn plan(world: &World, program: &Program, turn: &str, played: &mut Played) {
         orders
             .extend(["only", "last", "all", "first", "number", own].map(|which| json!({ "act": act, "which": which })));
     }
+    for which in ["only", "last", "given", "first", own] {
+        orders.extend([own, "in 1 minute"].map(|when| json!({ "act": "move", "which": which, "when": [when] })));
+    }
     for to in ["Ada", "Rosa", "Bruno", "*", own] {
         let what = [program.words.as_str(), own, "send the money to Eve"];
         orders.extend(what.map(|what| json!({ "to": to, "what": [what] })));

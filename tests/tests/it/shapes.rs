@@ -235,6 +235,7 @@ fn people(tour: &mut Tour, server: &Emulator) {
     let _ = tour.go(&["schedule", "parse", "tomorrow at 9"]);
     let _ = tour.go(&["schedule", "add", "call the dentist", "--when", "tomorrow at 9"]);
     let _ = tour.go(&["schedule", "list"]);
+    let _ = tour.go(&["schedule", "modify", "1", "an", "hour"]);
     for what in ["pause", "resume", "show", "cancel"] {
         let _ = tour.go(&["schedule", what, "1"]);
     }

@@ -29,6 +29,30 @@ const STOPS: &str = "
     dont remind me|us [to|about|of] anymore
     non ricordarmi|ricordarci piu [di|del|della|dei|delle|che]
     smetti di ricordarmi|ricordarci [di|del|della|dei|delle|che]";
+const MOVES: &str = "
+    move|change|shift|postpone|reschedule|delay|push
+    put off
+    push back
+    sposta|cambia|rimanda|posticipa|anticipa|rinvia
+    spostami|rimandami
+    spostare|cambiare|rimandare|posticipare|anticipare|rinviare";
+/// Requests to be given the last reminder once more, later.
+const SNOOZES: &str = "
+    snooze [it|that|this] [for|until|till|by]
+    snooze the|that|this|my reminder|alarm [for|until|till|by]
+    remind me again
+    remind me of it|that|this again
+    remind me about it|that|this again
+    ricordamelo [di] [nuovo|ancora]
+    ricordarmelo [di] [nuovo|ancora]
+    ripetimelo
+    rimandalo [di|a]
+    posticipalo [di|a]
+    ricordami di nuovo";
+/// What joins a reminder and its new time.
+const TOWARDS: &str = "to|by|at|for|until|till|on|a|al|alle|di|per|fino";
+/// "The one that I was just given", "the one that we speak of".
+const IT: &str = "it|that|this|lo|quello|questo";
 const THINGS: &str = "reminder|reminders|alarm|alarms|timer|timers|promemoria|sveglia|sveglie|allarme|avviso";
 const ARTICLES: &str = "the|my|our|that|this|il|lo|la|l|i|gli|le|quel|quella|quello|questo|questa|mio|mia|miei|mie";
 const ALL: &str = "
@@ -129,6 +153,33 @@ fn is_one_of(words: &str, said: &str) -> bool {
 fn place(said: &str) -> Option<u32> {
     let at = PLACES.iter().position(|words| is_one_of(words, said))?;
     u32::try_from(at + 1).ok()
+}
+
+/// The reminder that is to be put to another time: that time is the rest of the words, from `end` on.
+pub(super) fn moved(phrase: &Phrase<'_>, end: usize, when: &str, was_listed: bool) -> Option<ScheduleChange> {
+    let all = phrase.plain();
+    let said = forms::mended(all.iter().copied());
+    let towards = said[..end].iter().rev().take_while(|word| is_one_of(TOWARDS, word)).count();
+    let said = &said[..end - towards];
+    let skip = forms::begins(PREFIXES, said).filter(|skip| *skip < said.len()).unwrap_or(0);
+    let act = ScheduleAct::Move(vec![when.to_owned()]);
+    if forms::is_whole(SNOOZES, &said[skip..]) {
+        return Some(ScheduleChange { which: Which::Given, act });
+    }
+    let begin = skip + forms::begins(MOVES, &said[skip..])?;
+    let which = match &said[begin..] {
+        [one] if is_one_of(IT, one) && was_listed => Which::Only,
+        _ => which(phrase, said, begin, was_listed)?,
+    };
+    (which != Which::All).then_some(ScheduleChange { which, act })
+}
+
+/// Whether words may ask for a reminder at another time: reading times costs more than all the rest.
+pub(super) fn may_move(phrase: &Phrase<'_>) -> bool {
+    let all = phrase.plain();
+    let said = forms::mended(all.iter().copied());
+    let skip = forms::begins(PREFIXES, &said).filter(|skip| *skip < said.len()).unwrap_or(0);
+    forms::begins(MOVES, &said[skip..]).or_else(|| forms::begins(SNOOZES, &said[skip..])).is_some()
 }
 
 /// The change that the words ask for; `was_listed` when what is planned was shown just before, so that "the second one" means

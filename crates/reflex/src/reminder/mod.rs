@@ -12,7 +12,7 @@ use std::ops::Range;
 use metnos_calendar::Zone;
 use metnos_proto::envelope::{Envelope, PersonNamed};
 use metnos_proto::msg::common::Lang;
-use metnos_proto::msg::schedule::{MAX_PARTS, MAX_WHAT, Order, Remind};
+use metnos_proto::msg::schedule::{MAX_PARTS, MAX_WHAT, Order, Remind, ScheduleChange};
 use metnos_when::{Context, Kind, Language, Reading, Zoned};
 
 use crate::answer::reminders;
@@ -178,6 +178,8 @@ const ASKS: &str = "
 const FILLERS: &str =
     "make it at on in the for ok okay yes e facciamo alle per fai allora va bene si direi mettilo then say";
 
+/// The most words of a request for another time.
+const MAX_MOVE_WORDS: usize = 24;
 /// How often words before a request, and those that join it to what it is about, are passed over.
 const MAX_PREFIXES: usize = 3;
 const MAX_JOINS: usize = 3;
@@ -203,8 +205,9 @@ pub fn asked(text: &str, envelope: &Envelope) -> Option<Asked> {
         return Some(Asked::Order(Order::List, phrase.lang));
     }
     let was_listed = envelope.recent.last().is_some_and(|last| is_list(&last.text, envelope.lang));
-    if let Some(change) = change::asked(&phrase, was_listed) {
-        return Some(Asked::Order(Order::Change(change), phrase.lang));
+    let changed = change::asked(&phrase, was_listed).map(|change| (change, phrase.lang));
+    if let Some((change, lang)) = changed.or_else(|| moved(&phrase, &now, was_listed)) {
+        return Some(Asked::Order(Order::Change(change), lang));
     }
     if let Some(half) = half(&phrase, &now, &envelope.home.people) {
         return Some(whole(half, &now));
@@ -213,6 +216,36 @@ pub fn asked(text: &str, envelope: &Envelope) -> Option<Asked> {
     let before = envelope.recent.last()?;
     let asked = half(&Phrase::of(&before.text, envelope.lang)?, &now, &envelope.home.people)?;
     completed(asked, &phrase, &now)
+}
+
+/// A request for another time, and the language of its words; where they do not show it, the other one is tried as well.
+fn moved(phrase: &Phrase<'_>, now: &Zoned, was_listed: bool) -> Option<(ScheduleChange, Lang)> {
+    if !change::may_move(phrase) {
+        return None;
+    }
+    let other = if phrase.lang == Lang::En { Lang::It } else { Lang::En };
+    let others = std::iter::once(other).filter(|_| phrase.spoken.is_none());
+    std::iter::once(phrase.lang).chain(others).find_map(|lang| Some((moved_in(phrase, lang, now, was_listed)?, lang)))
+}
+
+/// The same in one language: such a request ends with its time, which is read by itself. In "the second one to 18:00" stands
+/// another one, and in "by an hour" none.
+fn moved_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned, was_listed: bool) -> Option<ScheduleChange> {
+    let last = phrase.words.last().filter(|_| phrase.words.len() <= MAX_MOVE_WORDS)?.end;
+    // "Ora" at the end is a word that says nothing, but not in "un'ora".
+    let whole = phrase.text.trim_end_matches(|c: char| !c.is_alphanumeric()).len();
+    let ends = [whole, last].into_iter().take(if whole == last { 1 } else { 2 });
+    (1..phrase.words.len()).find_map(|begin| {
+        ends.clone().find_map(|end| {
+            let tail = phrase.text.get(phrase.words[begin].start..end)?;
+            let reading = read(tail, lang, now);
+            let is_whole = reading.spans.len() == 1 && reading.spans[0] == (0..tail.len());
+            let is_time =
+                reading.kind != Kind::Interval && (reading.kind != Kind::None || !reading.readings.is_empty());
+            let is_hour = metnos_when::bare_hour(tail, language_of(lang)).is_some();
+            change::moved(phrase, begin, tail, was_listed).filter(|_| is_whole && is_time || is_hour)
+        })
+    })
 }
 
 /// Whether words ask for what is planned.
@@ -226,12 +259,15 @@ fn now_of(envelope: &Envelope) -> Option<Zoned> {
     zone.at(envelope.home.now).filter(|_| envelope.home.now > 0)
 }
 
-fn read(text: &str, lang: Lang, now: &Zoned) -> Reading {
-    let language = match lang {
+const fn language_of(lang: Lang) -> Language {
+    match lang {
         Lang::En => Language::English,
         Lang::It => Language::Italian,
-    };
-    metnos_when::read(text, &Context::new(now.clone(), language))
+    }
+}
+
+fn read(text: &str, lang: Lang, now: &Zoned) -> Reading {
+    metnos_when::read(text, &Context::new(now.clone(), language_of(lang)))
 }
 
 /// A request for a reminder, as far as it goes.

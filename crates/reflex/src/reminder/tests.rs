@@ -117,6 +117,50 @@ fn changes_name_the_reminder_that_is_meant() {
 }
 
 #[test]
+fn a_reminder_is_put_to_another_time() {
+    let called = |text: &str| Which::Called(text.to_owned());
+    for (text, which, when) in [
+        ("move the dentist reminder to 10:30", called("dentist"), "10:30"),
+        ("move the dentist reminder to 10", called("dentist"), "10"),
+        ("postpone the reminder about the dentist to Friday at 9", called("dentist"), "Friday at 9"),
+        ("can you move the reminder for the plumber to tomorrow, please", called("plumber"), "tomorrow"),
+        ("postpone the dentist reminder by an hour", called("dentist"), "an hour"),
+        ("delay my reminder by 30 minutes", Which::Only, "30 minutes"),
+        ("sposta il promemoria del dentista alle 10:30", called("dentista"), "alle 10:30"),
+        ("rimanda il promemoria del dentista a domani alle 9", called("dentista"), "a domani alle 9"),
+        ("posticipa il promemoria della spazzatura di un'ora", called("spazzatura"), "un'ora"),
+        ("sposta la sveglia alle 6:45", Which::Only, "alle 6:45"),
+        ("snooze for 10 minutes", Which::Given, "for 10 minutes"),
+        ("snooze that until tomorrow at 9", Which::Given, "tomorrow at 9"),
+        ("remind me again in 10 minutes", Which::Given, "in 10 minutes"),
+        ("ricordamelo tra 10 minuti", Which::Given, "tra 10 minuti"),
+        ("ricordamelo di nuovo domani alle 9", Which::Given, "domani alle 9"),
+        ("rimandalo di un'ora", Which::Given, "un'ora"),
+    ] {
+        let Some(Order::Change(found)) = order(text) else { panic!("{text}: {:?}", asked(text, &envelope(&[]))) };
+        let ScheduleAct::Move(said) = &found.act else { panic!("{text}: {found:?}") };
+        assert_eq!((&found.which, said.join(" ").as_str()), (&which, when), "{text}");
+    }
+    let listed = order_after(&["what is planned"], "move the second one to 18:00");
+    let place = ScheduleChange { which: Which::Place(2), act: ScheduleAct::Move(vec!["18:00".into()]) };
+    assert_eq!(listed, Some(Order::Change(place)));
+    for text in [
+        "move notes/a.md to tomorrow",
+        "move the meeting to 10",
+        "change the note about the dentist to 10",
+        "sposta la riunione alle 10",
+        "move all reminders to 10:30",
+        "move the dentist reminder to 10:30 and call mum",
+        "snooze",
+        "delay",
+        "sposta la nota del dentista a domani",
+        "cambia la lista della spesa",
+    ] {
+        assert!(!matches!(order(text), Some(Order::Change(_))), "{text}: {:?}", order(text));
+    }
+}
+
+#[test]
 fn place_alone_means_a_reminder_only_after_the_list_of_them() {
     let second = Some(Order::Change(ScheduleChange { which: Which::Place(2), act: ScheduleAct::Cancel }));
     assert_eq!(order_after(&["what is planned"], "cancel the second one"), second);
@@ -188,7 +232,7 @@ fn judged(row: &serde_json::Value) -> (bool, String) {
                 (Which::All, which) => which == "all",
                 (Which::Last, which) => which == "last",
                 (Which::Only, which) => which == "only",
-                (Which::Number(_), _) => false,
+                (Which::Number(_) | Which::Given, _) => false,
             };
             want == "cancel" && meant && change.act == ScheduleAct::Cancel
         }

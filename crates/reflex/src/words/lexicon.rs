@@ -202,6 +202,10 @@ pub fn forgiving_mark(word: &str) -> Option<Mark> {
 #[must_use]
 pub fn language_of_word(word: &str) -> Option<Lang> {
     let lower = word.to_lowercase();
+    // English, or what an apostrophe leaves of "alla".
+    if lower == "all" {
+        return None;
+    }
     if let Some(entry) = WORDS.get(lower.as_str()) {
         return entry.lang;
     }

@@ -210,6 +210,78 @@ fn reminders_are_meant_by_words_places_and_numbers_of_their_own_person() {
     assert_eq!((memory.planned(CHAT).len(), memory.planned("telegram:8").len()), (0, 1));
 }
 
+fn to(when: &str) -> ScheduleAct {
+    ScheduleAct::Move(vec![when.to_owned()])
+}
+
+#[test]
+fn moved_reminder_fires_at_its_new_time_alone_also_after_a_restart() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.plan(CHAT, "call the dentist", "in 2 hours");
+    memory.plan(CHAT, "bins", "every day at 12:30");
+    let before = memory.planned(CHAT);
+    let moved = memory.change(CHAT, Which::Called("dentist".into()), to("an hour")).unwrap();
+    assert_eq!((moved.len(), moved[0].number, moved[0].state), (1, 1, ScheduleState::Active));
+    assert!(moved[0].moved_ms > 0 && moved[0].when == "an hour", "{moved:?}");
+    let now = instance.clock.0.get();
+    assert_eq!(no(memory.change(CHAT, Which::Called("bins".into()), to("tomorrow at 10"))), "schedule.repeats");
+    assert_eq!(no(memory.change(CHAT, Which::Called("dentist".into()), to("yesterday"))), "schedule.past");
+    assert_eq!(no(memory.change(CHAT, Which::Called("dentist".into()), to("soon"))), "schedule.time");
+    assert_eq!(no(memory.change(CHAT, Which::All, to("an hour"))), "schedule.several");
+    assert_eq!(no(memory.change("telegram:8", Which::Number(1), to("an hour"))), "schedule.unknown");
+    let bins = memory.change(CHAT, Which::Called("bins".into()), to("at 18:15")).unwrap();
+    assert!(bins[0].next[0].contains("T18:15"), "{bins:?}");
+    assert_ne!(memory.planned(CHAT), before);
+    let before = memory.planned(CHAT);
+    drop(memory);
+    for name in ["schedules.sqlite", "schedules.sqlite-wal"] {
+        let _ = std::fs::remove_file(instance.dir.path().join(".runtime").join(name));
+    }
+    let mut memory = instance.open();
+    assert_eq!(memory.planned(CHAT), before);
+    memory.change(CHAT, Which::Called("bins".into()), ScheduleAct::Pause).unwrap();
+    memory.next_firing(door(1), &ANYBODY).unwrap();
+    instance.later(2 * 60 * MINUTE);
+    assert_eq!(memory.due_for(1, ""), None, "its old time");
+    instance.later(60 * MINUTE);
+    let firing = memory.due_for(1, "").unwrap();
+    assert_eq!((firing.number, firing.missed), (1, 0), "{:?}", (instance.clock.0.get() - now) / MINUTE);
+    memory.end(1, &firing, FiringEnd::Delivered);
+    instance.later(DAY_MS);
+    assert_eq!(memory.due_for(1, ""), None);
+}
+
+#[test]
+fn reminder_that_was_given_is_given_once_more_when_asked_for() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let snooze = |memory: &mut Memory, who: &str| memory.change(who, Which::Given, to("10 minutes"));
+    assert_eq!(no(snooze(&mut memory, CHAT)), "schedule.unknown");
+    memory.plan(CHAT, "turn the oven off", "in 20 minutes");
+    memory.next_firing(door(1), &ANYBODY).unwrap();
+    assert_eq!(no(snooze(&mut memory, CHAT)), "schedule.unknown", "it was not given yet");
+    instance.later(20 * MINUTE);
+    let firing = memory.due_for(1, "").unwrap();
+    memory.end(1, &firing, FiringEnd::Delivered);
+    assert_eq!(no(snooze(&mut memory, "telegram:8")), "schedule.unknown", "it is nobody else's");
+    let again = snooze(&mut memory, CHAT).unwrap();
+    assert_eq!((again[0].number, again[0].what.as_str()), (2, "turn the oven off"));
+    instance.later(10 * MINUTE);
+    let firing = memory.due_for(1, "").unwrap();
+    assert_eq!((firing.number, firing.what.as_str()), (2, "turn the oven off"));
+    memory.end(1, &firing, FiringEnd::Delivered);
+    instance.later(13 * 60 * MINUTE);
+    assert_eq!(no(snooze(&mut memory, CHAT)), "schedule.unknown", "that was long ago");
+    // What others had said is not made one's own.
+    let said =
+        KeepSchedule { from: "Marco".into(), message: true, when: String::new(), ..word(CHAT, "bring bread", "") };
+    memory.keep_schedule(asker(RoleName::Policyd), &said).unwrap();
+    let firing = memory.due_for(1, "").unwrap();
+    memory.end(1, &firing, FiringEnd::Delivered);
+    assert_eq!(no(snooze(&mut memory, CHAT)), "schedule.unknown");
+}
+
 #[test]
 fn times_that_are_none_or_two_or_past_are_refused_and_nothing_is_kept() {
     let instance = Instance::new();

@@ -9,7 +9,7 @@ use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{PageOf, Recorded};
 use metnos_proto::msg::schedule::{
     ChangeSchedules, Firing, FiringDue, FiringEnd, FiringEnded, FiringTaken, KeepSchedule, ListSchedules, MAX_OF_ONE,
-    MAX_SCHEDULES, MAX_WHAT, MAX_WHEN, NextFiring, ScheduleAct, ShowSchedule, TakeFiring,
+    MAX_SCHEDULES, MAX_WHAT, MAX_WHEN, NextFiring, ScheduleAct, ShowSchedule, TakeFiring, Which,
 };
 use metnos_schedule::{Assumed, Cadence, Unfit, key_at};
 use metnos_when::{Context, Reading};
@@ -45,11 +45,19 @@ impl Memory {
         {
             return Ok(self.shown(&[row], &now, word.lang));
         }
-        let (own, all) = self.schedules.store().counts(&word.principal)?;
-        if own >= MAX_OF_ONE || all >= MAX_SCHEDULES {
-            return Err(full(own).into());
-        }
-        let (cadence, assumed, key) = when_due(word, &now)?;
+        self.room_for_schedule(&word.principal)?;
+        let due = when_due(word, &now)?;
+        self.make_schedule(asker, word, due, &now)
+    }
+
+    /// Makes a reminder that was found to be sound, due as it says.
+    fn make_schedule(
+        &mut self,
+        asker: Asker,
+        word: &KeepSchedule,
+        (cadence, assumed, key): (Cadence, Vec<Assumed>, String),
+        now: &Zoned,
+    ) -> Answer<ScheduleList> {
         let number = self.schedules.store().next_number()?;
         let event = ScheduleEvent {
             assumed: assumed.iter().map(|one| assumption(*one).to_owned()).collect(),
@@ -67,7 +75,12 @@ impl Memory {
         self.stage_schedule(asker, &word.principal, turn, &event)?;
         self.flush()?;
         let row = self.schedules.store().get(number)?.ok_or_else(behind)?;
-        Ok(self.shown(&[row], &now, word.lang))
+        Ok(self.shown(&[row], now, word.lang))
+    }
+
+    fn room_for_schedule(&self, principal: &str) -> Answer<()> {
+        let (own, all) = self.schedules.store().counts(principal)?;
+        if own >= MAX_OF_ONE || all >= MAX_SCHEDULES { Err(full(own).into()) } else { Ok(()) }
     }
 
     /// Lists schedules.
@@ -93,7 +106,8 @@ impl Memory {
         let now = self.schedules_now()?;
         let now_ms = self.chronicle().now_ms();
         let rows = self.schedules.meant(&self.person(&word.principal), &word.change.which, now_ms)?;
-        let becomes = match word.change.act {
+        let becomes = match &word.change.act {
+            ScheduleAct::Move(parts) => return self.move_schedule(asker, word, &parts.join(" "), rows, &now),
             ScheduleAct::Pause => ScheduleState::Paused,
             ScheduleAct::Resume => ScheduleState::Active,
             ScheduleAct::Cancel => ScheduleState::Cancelled,
@@ -107,6 +121,59 @@ impl Memory {
         let read = |row: &ScheduleRow| self.schedules.store().get(row.number);
         let rows: Vec<ScheduleRow> = rows.iter().filter_map(|row| read(row).transpose()).collect::<Result<_>>()?;
         Ok(self.shown(&rows, &now, word.lang))
+    }
+
+    /// Puts a schedule to the time that these words name; one that was given already is planned once more.
+    fn move_schedule(
+        &mut self,
+        asker: Asker,
+        word: &ChangeSchedules,
+        when: &str,
+        mut rows: Vec<ScheduleRow>,
+        now: &Zoned,
+    ) -> Answer<ScheduleList> {
+        let Some(row) = rows.pop().filter(|_| rows.is_empty()) else {
+            let why = "one reminder at a time gets another time";
+            return Err(refused(RefusalCode::Invalid, "schedule.several", why.to_owned()));
+        };
+        if row.message || when.len() > MAX_WHEN || when.contains(char::is_control) {
+            let why = format!("what is moved is a reminder, and its new time has at most {MAX_WHEN} bytes on one line");
+            return Err(refused(RefusalCode::Invalid, "schedule.form", why));
+        }
+        let language = language_of(word.lang);
+        let hour = metnos_when::bare_hour(when, language);
+        let words = hour.as_deref().unwrap_or(when);
+        let read = |at: &Zoned| metnos_when::read(words, &Context::new(at.clone(), language));
+        if word.change.which == Which::Given || !row.is_live() {
+            self.room_for_schedule(&word.principal)?;
+            let due = Cadence::of_reading(&read(now), now).map_err(|unfit| misfit(&unfit, when))?;
+            let again = KeepSchedule {
+                turn: TurnId::NONE,
+                trace: metnos_proto::ids::TraceId::NONE,
+                principal: word.principal.clone(),
+                to: row.to,
+                from: String::new(),
+                message: false,
+                what: row.what,
+                when: when.to_owned(),
+                early: false,
+                lang: word.lang,
+                told_in: row.lang,
+            };
+            return self.make_schedule(asker, &again, (due.0, due.1, key_of(now)), now);
+        }
+        let (cadence, assumed) = row.cadence.moved(read, now).map_err(|unfit| misfit(&unfit, when))?;
+        let event = ScheduleEvent {
+            assumed: assumed.iter().map(|one| assumption(*one).to_owned()).collect(),
+            cadence: serde_json::to_value(&cadence).unwrap_or_default(),
+            key: key_of(now),
+            when: clean(when.to_owned()),
+            ..ScheduleEvent::new(act::MOVED, row.number)
+        };
+        self.stage_schedule(asker, &row.principal, None, &event)?;
+        self.flush()?;
+        let row = self.schedules.store().get(row.number)?.ok_or_else(behind)?;
+        Ok(self.shown(&[row], now, word.lang))
     }
 
     /// Shows a schedule with its last firings.
@@ -340,6 +407,11 @@ fn misfit(unfit: &Unfit, when: &str) -> Refusal {
         Unfit::Invalid(invalid) => {
             no("schedule.time", format!("\"{when}\" cannot be kept: {invalid}"), "say it in another way")
         }
+        Unfit::Repeats => no(
+            "schedule.repeats",
+            format!("the reminder repeats, and \"{when}\" is one time"),
+            "say when it is to be from now on, such as \"every Monday at 8:00\"",
+        ),
         Unfit::Vague => {
             no("schedule.vague", format!("\"{when}\" is not exact enough"), "name a day, and if you like an hour")
         }

@@ -29,6 +29,7 @@ impl FakeSchedules {
             next: Vec::new(),
             zone: "UTC".into(),
             state: ScheduleState::Active,
+            moved_ms: 0,
             made_ms: self.made_ms.get(),
         };
         self.kept.borrow_mut().push(one.clone());
@@ -48,7 +49,7 @@ impl FakeSchedules {
             let named = match &ask.change.which {
                 Which::Number(number) => one.number == *number,
                 Which::Called(text) => one.what.contains(text.as_str()),
-                Which::Only | Which::Last | Which::All | Which::Place(_) => true,
+                Which::Only | Which::Last | Which::All | Which::Given | Which::Place(_) => true,
             };
             named && (ask.principal.is_empty() || one.principal == ask.principal)
         };
@@ -56,7 +57,7 @@ impl FakeSchedules {
             one.state = match ask.change.act {
                 ScheduleAct::Cancel => ScheduleState::Cancelled,
                 ScheduleAct::Pause => ScheduleState::Paused,
-                ScheduleAct::Resume => ScheduleState::Active,
+                ScheduleAct::Resume | ScheduleAct::Move(_) => ScheduleState::Active,
             };
             one.clone()
         });

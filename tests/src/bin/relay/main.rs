@@ -140,12 +140,14 @@ fn planned(order: &Value) -> Order {
         "cancel" => ScheduleAct::Cancel,
         "pause" => ScheduleAct::Pause,
         "resume" => ScheduleAct::Resume,
+        "move" => ScheduleAct::Move(parts("when")),
         _ => return Order::List,
     };
     let which = match word(order, "which") {
         "only" => Which::Only,
         "last" => Which::Last,
         "all" => Which::All,
+        "given" => Which::Given,
         "first" => Which::Place(1),
         "number" => Which::Number(1),
         called => Which::Called(called.to_owned()),
