@@ -2,6 +2,7 @@
 //! asks for. Each is decided, run and recorded like any other; here their arguments are made, from what a channel gave and
 //! nobody has looked at.
 
+use metnos_proto::executor::guests;
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode};
 use metnos_proto::msg::policyd::MAX_FILE;
 use metnos_proto::payload::Sealed;
@@ -18,11 +19,11 @@ const INBOX: &str = "inbox";
 /// The longest name, in bytes.
 pub const MAX_NAME: usize = 120;
 
-/// The arguments of that call.
+/// The arguments of that call: the file goes to the inbox in the private folder of this name, else to that of the household.
 ///
 /// # Errors
 /// When the name is none, or the file is too large.
-pub(crate) fn arguments(name: &str, content: &Sealed) -> Result<Sealed, Refusal> {
+pub(crate) fn arguments(name: &str, content: &Sealed, own: Option<&str>) -> Result<Sealed, Refusal> {
     let no = |rule: &str, why: String| Refusal::new(RefusalCode::Invalid, rule, why);
     if !is_name(name) {
         return Err(no(
@@ -35,7 +36,10 @@ pub(crate) fn arguments(name: &str, content: &Sealed) -> Result<Sealed, Refusal>
     }
     // Its bytes go beside the call; what is decided on and recorded is their number and their digest.
     let digest = content.digest().map_err(|error| no("inbox.read", error.to_string()))?;
-    let path = format!("{INBOX}/{name}");
+    let path = match own {
+        Some(own) => format!("{}/{INBOX}/{name}", guests::private(own)),
+        None => format!("{INBOX}/{name}"),
+    };
     let arguments =
         [("path", Value::from(path)), ("bytes", content.len().into()), ("blake3", digest.to_string().into())];
     Sealed::new(Value::from_iter(arguments).to_string().as_bytes()).map_err(|error| no("inbox.read", error.to_string()))
@@ -73,16 +77,16 @@ mod tests {
     fn a_name_leads_nowhere_and_only_the_digest_of_a_file_is_an_argument() {
         let some = |bytes: usize| Sealed::new(&vec![0xff; bytes]).unwrap();
         for name in ["a.pdf", "perché no (2).txt", &"x".repeat(MAX_NAME)] {
-            assert!(arguments(name, &some(1)).is_ok(), "{name}");
+            assert!(arguments(name, &some(1), None).is_ok(), "{name}");
         }
         for name in ["", ".", "..", ".ssh", "a/b", "a\\b", "a\nb", &"x".repeat(MAX_NAME + 1)] {
-            assert_eq!(arguments(name, &some(1)).unwrap_err().rule, "inbox.name", "{name}");
+            assert_eq!(arguments(name, &some(1), None).unwrap_err().rule, "inbox.name", "{name}");
         }
         let mut most = Filling::new(MAX_FILE).unwrap();
         most.push(&vec![7; MAX_FILE]).unwrap();
-        let most = arguments("a", &most.seal().unwrap()).unwrap();
+        let most = arguments("a", &most.seal().unwrap(), Some("anna")).unwrap();
         let value: Value = serde_json::from_slice(&most.read().unwrap()).unwrap();
-        assert_eq!(value["bytes"], MAX_FILE);
+        assert_eq!((&value["bytes"], &value["path"]), (&Value::from(MAX_FILE), &Value::from("people/anna/inbox/a")));
         assert_eq!(value["blake3"], Blake3::of(&vec![7; MAX_FILE]).to_string());
         assert_eq!(value.as_object().unwrap().len(), 3, "nothing of the content stands in it");
     }

@@ -123,7 +123,8 @@ impl door_policyd::Serve for Policy {
         let principal = self.known(ask.channel, &ask.sender)?;
         self.people.door_is(cx.notes());
         let _place = self.calls.files.place(&principal)?;
-        let arguments = inbox::arguments(&ask.name, &content)?;
+        let own = self.people.persons.borrow().folder_of(&principal.name);
+        let arguments = inbox::arguments(&ask.name, &content, own.as_deref())?;
         let with = (arguments, Some(content));
         let (run, result, _) = self.direct_with(principal, inbox::KEEPER.to_owned(), with, By::Sent).await?;
         Ok((run, [result]))

@@ -3,6 +3,7 @@
 
 use metnos_tests::http::{Web, said};
 use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::telegram::Emulator;
 use serde_json::Value;
 
 const GIFT: &str = "a ring for the anniversary";
@@ -161,5 +162,37 @@ fn nobody_else_is_shown_a_private_folder_in_any_way() {
     }
     let (_, cards) = set.json(&["approval", "list"]);
     assert!(!cards.to_string().contains("people/"), "nobody is asked about it: {cards:#}");
+    set.verify();
+}
+
+#[test]
+fn a_file_that_a_person_sends_goes_to_the_own_folder_and_to_nobody_else() {
+    const MARTA: i64 = 5_001;
+    const MARCO: i64 = 5_002;
+    let server = Emulator::start();
+    let set = Plan::new().config(&server.config()).start();
+    set.is_grown();
+    server.serves(&set);
+    server.settled();
+    for (who, standing, name, role) in [(MARTA, "owner", "Marta", "owner"), (MARCO, "guest", "Marco", "adult")] {
+        server.knows(&set, who, standing);
+        server.told(who, "The code was good");
+        assert_eq!(set.json(&["people", "add", name, "--role", role]).0, 0);
+        assert_eq!(set.json(&["people", "join", name, &format!("telegram:{who}")]).0, 0);
+    }
+    server.send_file(MARCO, "contract.pdf", b"signed by Marco", "", None);
+    server.told(MARCO, "Kept as people/marco/inbox/contract.pdf");
+    assert_eq!(std::fs::read(set.workspace("people/marco/inbox/contract.pdf")).unwrap(), b"signed by Marco");
+    assert!(!set.workspace("inbox").exists());
+    server.say(MARTA, "/file people/marco/inbox/contract.pdf");
+    let told = server.told(MARTA, "private folder");
+    assert!(told.file.is_none(), "{told:?}");
+    server.say(MARCO, "/file people/marco/inbox/contract.pdf");
+    let (chat, bytes) =
+        server.until("the file", |state| state.messages.iter().find_map(|one| Some((one.chat, one.file.clone()?.1))));
+    assert_eq!((chat, bytes.as_slice()), (MARCO, b"signed by Marco".as_slice()));
+    server.say(MARCO, "/undo");
+    server.told(MARCO, "is taken out of the inbox again");
+    assert!(!set.workspace("people/marco/inbox/contract.pdf").exists());
     set.verify();
 }
