@@ -66,10 +66,10 @@ reminder-changed = { $act ->
         [none] you
        *[other] { $who }
     } again: { $what } ({ $when }).
-    [moved] I remind { $who ->
+    [moved] I will remind { $who ->
         [none] you
        *[other] { $who }
-    } { $when } now: { $what }.
+    } { $when } instead: { $what }.
    *[other] { $act }: { $what } ({ $when }, { $who }).
 }
 reminder-of-what = Of what shall I remind you? Say it in one sentence, for instance “remind me tomorrow at 9 to call the dentist”. I planned nothing yet.

@@ -67,8 +67,8 @@ reminder-changed = { $act ->
        *[other] Lo ricordo di nuovo a { $who }
     }: { $what } ({ $when }).
     [moved] { $who ->
-        [none] Ora te lo ricordo
-       *[other] Ora lo ricordo a { $who }
+        [none] Te lo ricorderò
+       *[other] Lo ricorderò a { $who }
     } { $when }: { $what }.
    *[other] { $act }: { $what } ({ $when }, { $who }).
 }
@@ -596,7 +596,7 @@ refusal = { $rule ->
     [schedule-literal] che cosa e quando ricordarti deve stare nelle tue parole, quindi non ho programmato niente
     [schedule-turn] è più di quanto programmo per una sola richiesta. Di' di nuovo quello che manca
     [schedule-unattended] non me l'ha chiesto nessuno, quindi non ho programmato niente
-    [people-private] è nella cartella privata di qualcuno, e solo quella persona può vedere che cosa c'è
+    [people-private] è nella cartella privata di qualcuno, e solo quella persona può vedere che cosa contiene
     [people-unknown] qui non conosco nessuno che si chiami così, quindi non ho riferito niente
     [people-nobody] non so ancora come ti chiami, quindi non riferisco niente ad altri. Il proprietario di questa macchina ti può aggiungere con `metnosctl people add`
     [people-guest] un ospite non fa riferire niente ad altri

@@ -18,7 +18,7 @@ use crate::chronicle::payload::{PayloadRedacted, ScheduleEvent};
 use crate::error::{During, Error, Result};
 
 /// The version of the tables below.
-pub const VERSION: i64 = 2;
+pub const VERSION: i64 = 3;
 
 const TABLES: &str = "
     CREATE TABLE schedules (
@@ -399,7 +399,7 @@ fn enter(db: &Connection, event: &Event) -> rusqlite::Result<Option<u64>> {
         act::CANCELLED => cancel(db, it)?,
         act::MOVED => {
             let sql = "UPDATE schedules SET words = ?2, assumed = ?3, cadence = ?4, after = ?5, begun = NULL, begun_by = '', failures = 0,
-                       retry_ms = 0, moved_ms = ?6 WHERE number = ?1 AND state IN ('active', 'paused')";
+                       retry_ms = 0, moved_ms = ?6, state = 'active' WHERE number = ?1 AND state IN ('active', 'paused')";
             let assumed = serde_json::to_string(&said.assumed).unwrap_or_default();
             db.prepare_cached(sql)?.execute(params![
                 it,

@@ -123,11 +123,15 @@ const MOVES: [&str; 34] = [
     "ripetimelo",
 ];
 /// By these one speaks of the reminder that was given last.
-const GIVEN: [&str; 10] = [
+const GIVEN: [&str; 14] = [
     "snooze",
     "remind me again",
     "remind me of it again",
     "remind me of that again",
+    "remind me of this again",
+    "remind me about it again",
+    "remind me about that again",
+    "remind me about this again",
     "ricordamelo",
     "ricordarmelo",
     "rimandalo",
@@ -291,7 +295,8 @@ impl Policy {
                 && (one.message || matches!(one.state, ScheduleState::Active | ScheduleState::Paused))
         };
         let all = doc.open(listed)?.0;
-        let moved_ms = all.iter().map(|one| one.moved_ms).max().unwrap_or(0);
+        let own = all.iter().filter(|one| one.principal == principal.name);
+        let moved_ms = own.map(|one| one.moved_ms).max().unwrap_or(0);
         let last = all.into_iter().filter(may_be).max_by_key(|one| one.number);
         let acts = self.base.store.undoable_of(principal.name.clone(), 1).await;
         let done_ms = acts.map_err(|error| unreadable(&error))?.first().map_or(0, |act| act.at_ms);
@@ -369,7 +374,6 @@ impl Turn {
     fn asks_for(&self, change: &ScheduleChange) -> Result<(), Refusal> {
         let said = self.flow.own_words();
         let verbs: &[&str] = match &change.act {
-            ScheduleAct::Move(when) if !self.says_all(when) => &[],
             ScheduleAct::Move(_) => &MOVES,
             ScheduleAct::Cancel => &CANCELS,
             ScheduleAct::Pause => &PAUSES,
@@ -391,10 +395,19 @@ impl Turn {
         };
         // "Delete notes/a.md" cancels no reminder: the words speak of one, or followed a question for what is planned.
         let speaks = THINGS.iter().any(|thing| said.mention(thing));
-        let listed = matches!(change.which, Which::Place(_) | Which::All)
-            && THINGS.iter().chain(&LISTED).any(|thing| self.earlier.mention(thing));
-        let of_given = change.which == Which::Given;
-        if names && (speaks || listed || of_given) && verbs.iter().any(|verb| said.mention(verb)) {
+        let of_list = match change.which {
+            Which::Place(_) | Which::All => true,
+            Which::Only => matches!(change.act, ScheduleAct::Move(_)),
+            Which::Number(_) | Which::Called(_) | Which::Last | Which::Given => false,
+        };
+        let listed = of_list && THINGS.iter().chain(&LISTED).any(|thing| self.earlier.mention(thing));
+        let timed = match &change.act {
+            ScheduleAct::Move(when) => self.says_all(when),
+            ScheduleAct::Pause | ScheduleAct::Resume | ScheduleAct::Cancel => true,
+        };
+        // "Snooze" and "ricordamelo" say all of it.
+        let asks = change.which == Which::Given || (speaks || listed) && verbs.iter().any(|verb| said.mention(verb));
+        if names && timed && asks {
             return Ok(());
         }
         let why = "the person's words do not ask for this change of what is planned";

@@ -242,7 +242,13 @@ fn moved_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned, was_listed: bool) -> O
             let is_whole = reading.spans.len() == 1 && reading.spans[0] == (0..tail.len());
             let is_time =
                 reading.kind != Kind::Interval && (reading.kind != Kind::None || !reading.readings.is_empty());
-            let is_hour = metnos_when::bare_hour(tail, language_of(lang)).is_some();
+            // "To 10", and not "by 10".
+            let before = phrase.words[begin - 1].plain.as_str();
+            let is_hour = matches!(before, "to" | "at" | "until" | "till" | "a" | "alle")
+                && metnos_when::bare_hour(tail, language_of(lang)).is_some();
+            // Earlier by so much is not read.
+            let earlier = phrase.words[..begin].iter().any(|word| word.plain.starts_with("anticip"));
+            let is_time = is_time && !(earlier && reading.kind == Kind::Duration);
             change::moved(phrase, begin, tail, was_listed).filter(|_| is_whole && is_time || is_hour)
         })
     })

@@ -146,6 +146,8 @@ fn a_reminder_is_put_to_another_time() {
     assert_eq!(listed, Some(Order::Change(place)));
     for text in [
         "move notes/a.md to tomorrow",
+        "delay my reminder by 15",
+        "anticipa il promemoria del dentista di un'ora",
         "move the meeting to 10",
         "change the note about the dentist to 10",
         "sposta la riunione alle 10",

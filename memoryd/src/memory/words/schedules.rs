@@ -103,6 +103,8 @@ impl Memory {
     /// When none is meant or more than one may be, or nothing can be recorded.
     pub fn change_schedules(&mut self, asker: Asker, word: &ChangeSchedules) -> Answer<ScheduleList> {
         self.journal.room_for_more()?;
+        // What has ended a moment ago is known before it is looked up.
+        self.flush()?;
         let now = self.schedules_now()?;
         let now_ms = self.chronicle().now_ms();
         let rows = self.schedules.meant(&self.person(&word.principal), &word.change.which, now_ms)?;
