@@ -423,9 +423,10 @@ def to_trash(name, what, keep, folder, path):
 
 def records_for(workspace, path):
     """The folder for the records of what is changed at `path`: at the top of the workspace, or of the part of it that this
-    call is shown; a guest's call sees the shared folders alone."""
+    call is shown; a guest's call sees the shared folders alone. What is private has its records in the private folder."""
     names = split(path)[:-1]
-    for depth in range(len(names) + 1):
+    top = 2 if names[:1] == ["people"] and len(names) > 1 else 0
+    for depth in range(top, len(names) + 1):
         try:
             return walk_to(workspace, [*names[:depth], TRASH], TRASH, make=True)
         except Refused as refusal:

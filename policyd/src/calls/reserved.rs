@@ -1,6 +1,7 @@
 //! The arguments that policyd alone sets: under which name an act keeps what takes it back, and the file in the private folder of
 //! the person that a call without a path is about. They are set after the decision, in what runs.
 
+use metnos_policy::text::words::Words;
 use metnos_proto::executor::{Contract, EVERYBODY, KEEP, OWN, guests};
 use metnos_proto::ids::Blake3;
 use metnos_proto::json;
@@ -9,12 +10,35 @@ use serde_json::Value;
 
 use crate::arguments::Arguments;
 
+/// Words by which a person says that something is for everybody.
+const FOR_ALL: [&str; 14] = [
+    "everybody",
+    "everyone",
+    "all of us",
+    "us all",
+    "family",
+    "household",
+    "our notes",
+    "our notebook",
+    "tutti",
+    "tutta la famiglia",
+    "famiglia",
+    "di casa",
+    "per casa",
+    "per la casa",
+];
+
+/// Whether what somebody has said may be for everybody: a planner alone makes nothing of a person's known to others.
+pub(crate) fn is_for_all(words: &Words) -> bool {
+    FOR_ALL.iter().any(|said| words.mention(said))
+}
+
 /// The path in the private folder of this name that a call is about: where it names none, and does not say that it is about what
-/// everybody reads.
-pub(crate) fn own_path(contract: &Contract, own: &str, arguments: &Arguments) -> Option<String> {
+/// everybody reads, as `for_all` allows.
+pub(crate) fn own_path(contract: &Contract, own: &str, arguments: &Arguments, for_all: bool) -> Option<String> {
     let file = contract.own_file.as_deref()?;
     let value = arguments.value();
-    let is_for_all = value.get(EVERYBODY).is_some_and(|told| *told != Value::Bool(false));
+    let is_for_all = for_all && value.get(EVERYBODY).is_some_and(|told| *told != Value::Bool(false));
     (value.get("path").is_none() && !is_for_all).then(|| format!("{}/{file}", guests::private(own)))
 }
 
@@ -44,6 +68,7 @@ pub(crate) fn completed(
 mod tests {
     #![allow(clippy::unwrap_used)]
     use metnos_proto::executor::Manifest;
+    use metnos_proto::msg::common::Lang;
 
     use super::*;
 
@@ -52,7 +77,8 @@ mod tests {
         let text =
             crate::testing::manifest_text("notes", &[]).replace("[contract]", "[contract]\nown_file = \"notes.md\"");
         let contract = Manifest::parse(text.as_bytes()).unwrap().contract;
-        let path = |arguments: &str| own_path(&contract, "anna", &Arguments::parse(arguments.as_bytes()).unwrap());
+        let path =
+            |arguments: &str| own_path(&contract, "anna", &Arguments::parse(arguments.as_bytes()).unwrap(), true);
         for own in ["{}", r#"{"everybody": false}"#, r#"{"text": "x"}"#] {
             assert_eq!(path(own).as_deref(), Some("people/anna/notes.md"), "{own}");
         }
@@ -61,7 +87,15 @@ mod tests {
             assert_eq!(path(other), None, "{other}");
         }
         let none = Contract { own_file: None, ..contract.clone() };
-        assert_eq!(own_path(&none, "anna", &Arguments::parse(b"{}").unwrap()), None);
+        assert_eq!(own_path(&none, "anna", &Arguments::parse(b"{}").unwrap(), true), None);
+        // Where the words do not say so, the planner's word makes nothing known to others.
+        let all = Arguments::parse(br#"{"everybody": true}"#).unwrap();
+        assert_eq!(own_path(&contract, "anna", &all, false).as_deref(), Some("people/anna/notes.md"));
+        let mut words = Words::default();
+        words.add("note that I ordered a ring", Lang::En);
+        assert!(!is_for_all(&words));
+        words.add("annota per tutti che arriva l'idraulico", Lang::It);
+        assert!(is_for_all(&words));
     }
 
     #[test]

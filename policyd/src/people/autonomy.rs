@@ -213,7 +213,13 @@ impl Principals {
         let world = self.world(&now);
         if let Some(turn) = self.turns.borrow_mut().get_mut(id) {
             turn.principal.level = now.level;
-            turn.world = world;
+            // Whose private folder it is does not go by the level, and of a card it is the asker's.
+            let (own_folder, guest_folders) = (turn.world.own_folder.clone(), turn.world.guest_folders.clone());
+            turn.world = std::rc::Rc::new(metnos_policy::evidence::context::World {
+                own_folder,
+                guest_folders,
+                ..(*world).clone()
+            });
         }
     }
 }

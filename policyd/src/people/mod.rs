@@ -116,6 +116,11 @@ impl Principals {
 
     /// What holds for the decisions of a turn of this principal.
     pub(crate) fn world(&self, principal: &Principal) -> Rc<World> {
+        self.world_for(principal, &principal.name)
+    }
+
+    /// The same for what this principal allows another one: the private folder is that of the one who asked.
+    pub(crate) fn world_for(&self, principal: &Principal, asker: &str) -> Rc<World> {
         let mut world = World::new(principal.level, Confirm::Card, self.base.setting.places.clone());
         world.lang = self.base.setting.lang;
         // No payment passes without a card that a whole turn may not spend.
@@ -131,7 +136,7 @@ impl Principals {
                 guests::folders(&self.base.setting.guest_folders)
             }
         };
-        world.own_folder = self.persons.borrow().folder_of(&principal.name);
+        world.own_folder = self.persons.borrow().folder_of(asker);
         if let Some(own) = world.own_folder.as_deref().filter(|_| !automatic && !world.shows_everything()) {
             world.guest_folders.push(guests::private(own));
         }

@@ -294,15 +294,18 @@ impl Policy {
         arrived: Arrived<'_>,
         rule: &str,
     ) -> Granted {
-        let own = self.own_folder(call.turn);
-        let own_path = match arrived.0 {
-            Ok(arguments) => {
-                own.as_deref().and_then(|own| reserved::own_path(&signed.manifest.contract, own, arguments))
-            }
-            Err(_) => None,
+        let (own, for_all) = self.own_folder(call.turn);
+        let own_path = match (arrived.0, own.as_deref()) {
+            (Ok(arguments), Some(own)) => reserved::own_path(&signed.manifest.contract, own, arguments, for_all),
+            _ => None,
         };
         let back = match arrived {
-            (Ok(arguments), Ok(resolved)) => undo::way_back(&signed, arguments, resolved, id, own_path.as_deref()),
+            (Ok(arguments), Ok(resolved)) => {
+                undo::way_back(&signed, arguments, resolved, id, own_path.as_deref()).map(|back| {
+                    let inverse = self.executors.registry.borrow().callable(&back.inverse);
+                    back.taken_by(inverse.as_deref())
+                })
+            }
             _ => None,
         };
         let only = self.shown_to(call.turn, &signed, rule).filter(|_| !call.counts);
@@ -425,9 +428,13 @@ impl Policy {
         Ok(Acted::Ran(Ran { call, handle, outcome, label, leaves, line, resources }))
     }
 
-    /// The name of the private folder of the person whose turn this is.
-    fn own_folder(&self, turn: TurnId) -> Option<String> {
-        self.calls.turns.borrow().get(turn).and_then(|turn| turn.world.own_folder.clone())
+    /// The name of the private folder of the person whose turn this is, and whether the words may ask for something for everybody:
+    /// what the owner has typed argument by argument, or allowed as it stands on a card, says so itself.
+    fn own_folder(&self, turn: TurnId) -> (Option<String>, bool) {
+        let turns = self.calls.turns.borrow();
+        let Some(turn) = turns.get(turn) else { return (None, false) };
+        let for_all = turn.flow.intent.is_typed() || reserved::is_for_all(turn.flow.own_words());
+        (turn.world.own_folder.clone(), for_all)
     }
 
     /// What a call in this turn is shown of the workspace; nothing when the turn is gone.

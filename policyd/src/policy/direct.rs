@@ -56,7 +56,11 @@ impl Policy {
         }
         let (turn, trace, now) = (TurnId::new(), TraceId::new(), self.base.clock.monotonic_ms());
         let name = principal.name.clone();
-        let world = self.people.world(&principal);
+        let asker = match &by {
+            By::Card(card) => self.approvals.cards.all.borrow().get(card).map(|card| card.principal.clone()),
+            By::Typed | By::Sent => None,
+        };
+        let world = self.people.world_for(&principal, asker.as_deref().unwrap_or(&name));
         let mut opened = Turn::new(trace, principal, world, "", now);
         // What stands on his own command line the owner has typed, every argument of it.
         if let Some(typed) = arguments.read().ok().and_then(|bytes| Arguments::parse(&bytes).ok()) {

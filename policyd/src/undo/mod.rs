@@ -12,6 +12,7 @@ use metnos_proto::doc::undo::{ActList, ActRow, ActState};
 use metnos_proto::edge::RpcError;
 use metnos_proto::executor::{Manifest, Role};
 use metnos_proto::ids::{CallId, TurnId};
+use metnos_proto::json;
 use metnos_proto::msg::common::{ExecutorId, Outcome, Refusal, RefusalCode};
 use metnos_proto::msg::sandboxd::RunReport;
 use serde_json::{Map, Value};
@@ -97,6 +98,18 @@ pub struct WayBack {
     pub things: String,
 }
 
+impl WayBack {
+    /// The same with the arguments alone that the inverse takes; others only said what the act was about.
+    #[must_use]
+    pub fn taken_by(mut self, inverse: Option<&Signed>) -> Self {
+        let takes = inverse.and_then(|signed| signed.schema.input().get("properties")).and_then(Value::as_object);
+        if let (Some(takes), Value::Object(map)) = (takes, &mut self.arguments) {
+            map.retain(|name, _| takes.contains_key(name));
+        }
+        self
+    }
+}
+
 /// Whether the schema of this executor's arguments has a place for [`KEEP`].
 fn keeps(signed: &Signed) -> bool {
     signed.schema.input().get("properties").and_then(|properties| properties.get(KEEP)).is_some()
@@ -141,8 +154,8 @@ fn inverse_of(manifest: &Manifest, roles: &spec::Spec, value: &Value, call: Call
         .collect();
     arguments.insert(OF.to_owned(), Value::String(manifest.executor.name.clone()));
     arguments.insert(KEEP.to_owned(), Value::String(keep.clone()));
-    let payloads =
-        value.as_object()?.iter().filter(|(name, _)| roles.role(&metnos_proto::json::child("", name)) == Role::Payload);
+    let tells = |name: &str| matches!(roles.role(&json::child("", name)), Role::Payload | Role::Selector);
+    let payloads = value.as_object()?.iter().filter(|(name, _)| tells(name));
     let things = things::of(payloads.filter_map(|(_, value)| value.as_str()));
     Some(WayBack { inverse, arguments: Value::Object(arguments), keep, things })
 }

@@ -109,7 +109,7 @@ fn is_allowed(scene: &Scene<'_>, program: &Program, played: &Played, change: &Ch
     let one_named = told.iter().any(|path| below(scene.world, path).is_some_and(|path| names(&program.words, path)));
     match change {
         // What was named and is replaced or deleted lies in the trash; how to undo what was made stands there.
-        Change::Added(_) if first == ".trash" || path.split('/').any(|name| name.starts_with(".trash-")) => {
+        Change::Added(_) if path.split('/').any(|name| name == ".trash" || name.starts_with(".trash-")) => {
             one_named || one_made(scene, program, played, "trash")
         }
         // What is put where guests read is shared with them.

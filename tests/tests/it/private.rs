@@ -74,6 +74,9 @@ fn a_note_is_the_persons_own_unless_it_is_for_everybody() {
         assert!(mine.contains(everybodys) && !mine.contains(others), "{mine}");
     }
     assert!(ask(marco, "what did I note about the anniversary").contains(GIFT));
+    // Neither does what is kept for taking it back hold a word for others.
+    let hidden = set.run("text_search", &["pattern=ring", "hidden=true"]).1.to_string();
+    assert!(!hidden.contains(GIFT) && !hidden.contains("people/marco"), "{hidden}");
     // Taken back one after the other, each from the notebook where it stands.
     let _ = ask(marco, "annulla");
     assert!(!house.text("notes/notes.md").contains("l'idraulico"));

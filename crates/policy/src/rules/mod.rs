@@ -283,7 +283,12 @@ fn others_folder(case: &Case<'_>) -> Option<Ruling> {
             match guests::privacy(&below.to_lowercase()) {
                 Privacy::Open => false,
                 Privacy::People => acts,
-                Privacy::Of(name) => case.world.own_folder.as_deref() != Some(name),
+                // As it is written, and not the folder itself, whose trash would lie among those of others.
+                Privacy::Of(_) => {
+                    let own = case.world.own_folder.as_deref();
+                    let is_own = matches!(guests::privacy(&below), Privacy::Of(name) if own == Some(name));
+                    !is_own || acts && below.matches('/').count() == 1
+                }
             }
         })
     };
