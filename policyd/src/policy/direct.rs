@@ -57,10 +57,13 @@ impl Policy {
         let (turn, trace, now) = (TurnId::new(), TraceId::new(), self.base.clock.monotonic_ms());
         let name = principal.name.clone();
         let asker = match &by {
-            By::Card(card) => self.approvals.cards.all.borrow().get(card).map(|card| card.principal.clone()),
-            By::Typed | By::Sent => None,
+            // Without its card, nobody's private folder is shown.
+            By::Card(card) => {
+                self.approvals.cards.all.borrow().get(card).map(|card| card.principal.clone()).unwrap_or_default()
+            }
+            By::Typed | By::Sent => name.clone(),
         };
-        let world = self.people.world_for(&principal, asker.as_deref().unwrap_or(&name));
+        let world = self.people.world_for(&principal, &asker);
         let mut opened = Turn::new(trace, principal, world, "", now);
         // What stands on his own command line the owner has typed, every argument of it.
         if let Some(typed) = arguments.read().ok().and_then(|bytes| Arguments::parse(&bytes).ok()) {

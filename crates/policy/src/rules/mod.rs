@@ -271,15 +271,16 @@ fn core_path(case: &Case<'_>) -> Option<Ruling> {
     })
 }
 
-/// The private folders of others, whatever the class and whoever asks, the owner among them; and no act on the folder in which
-/// all of them lie, which would be one on theirs. It is listed without them.
+/// Denies every path in another person's private folder, for every class of effect and every principal, the owner included. Also
+/// denies effects on `people/` itself and on a private folder as a whole; reading `people/` is allowed, since sandboxd hides the
+/// folders of others in it. A path with no known reading is denied.
 fn others_folder(case: &Case<'_>) -> Option<Ruling> {
     let acts = !case.asked.spec.effect.reads();
     let names_a_file = [Role::Path, Role::Selector, Role::Dest, Role::Url, Role::Argv];
     let is_closed = |text: &str| {
         // Programs may be told more than one path at once.
         let parts = text.split(['=', ',', ':', ';']).filter(|part| !part.is_empty()).chain([text]);
-        parts.flat_map(|part| below_in_any_reading(case, part)).any(|below| {
+        let closed = |below: String| {
             match guests::privacy(&below.to_lowercase()) {
                 Privacy::Open => false,
                 Privacy::People => acts,
@@ -290,7 +291,9 @@ fn others_folder(case: &Case<'_>) -> Option<Ruling> {
                     !is_own || acts && below.matches('/').count() == 1
                 }
             }
-        })
+        };
+        let mut read = parts.map(|part| below_in_any_reading(case, part));
+        read.any(|below| below.is_none_or(|below| below.into_iter().any(closed)))
     };
     let field = case
         .fields
@@ -301,10 +304,10 @@ fn others_folder(case: &Case<'_>) -> Option<Ruling> {
     Some(Ruling::deny("people.private", why))
 }
 
-/// What any reading of a text names below the workspace.
-fn below_in_any_reading(case: &Case<'_>, text: &str) -> Vec<String> {
-    let readings = paths::readings(text).unwrap_or_default();
-    readings.iter().filter_map(|reading| below_workspace(case, &reading.text)).collect()
+/// The paths below the workspace that the readings of a text name; `None` when the text is encoded too deeply to be read.
+fn below_in_any_reading(case: &Case<'_>, text: &str) -> Option<Vec<String>> {
+    let readings = paths::readings(text)?;
+    Some(readings.iter().filter_map(|reading| below_workspace(case, &reading.text)).collect())
 }
 
 /// Guests and read-only principals: every effect is the owner's to allow.
