@@ -38,7 +38,7 @@ impl WhoIsWho {
         other.filter(|_| own != other).unwrap_or_default().to_owned()
     }
 
-    /// The name of the private folder of the person who speaks as this principal; empty where there is none.
+    /// The name of the private folder of this principal's person; empty for a guest or a principal without a person.
     pub(super) fn folder_of(&self, principal: &str) -> String {
         let member = self.0.member(principal).filter(|member| member.role != Role::Guest);
         member.map(|member| guests::folder_name(&member.name)).unwrap_or_default()

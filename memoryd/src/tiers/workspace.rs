@@ -99,7 +99,7 @@ impl Workspace {
     }
 
     /// The files and folders that the words of a request may mean, best first, then those that the words before it may; `own`
-    /// is the name of the private folder of whoever says them.
+    /// is the name of the requester's private folder, empty for none.
     pub fn named(&mut self, reach: Reach, own: &str, now: &str, before: &str) -> Vec<Named> {
         self.finder.find(&self.dir, reach, own, now, before)
     }

@@ -86,6 +86,7 @@ const RESUMES: [&str; 12] = [
     "riprendere",
     "riattivare",
 ];
+/// The words by which people ask for another time of a reminder.
 const MOVES: [&str; 34] = [
     "move",
     "change",
@@ -122,7 +123,7 @@ const MOVES: [&str; 34] = [
     "ricordaglielo",
     "ripetimelo",
 ];
-/// By these one speaks of the reminder that was given last.
+/// Phrases that refer to the reminder that was delivered last.
 const GIVEN: [&str; 14] = [
     "snooze",
     "remind me again",

@@ -140,7 +140,7 @@ impl Who<'_> {
     }
 }
 
-/// A name of one word that is not in the household; `None` for a pronoun, an article, or a word that begins no name.
+/// Takes the word at `at` as the name of a person outside the household; `None` for pronouns, articles and stop words.
 fn anybody(said: &[&str], at: usize) -> Option<Found> {
     let word = said.get(at).filter(|word| word.len() > 2 && word.chars().all(char::is_alphabetic))?;
     let is_name = !is_one_of(PRONOUNS, word) && !is_one_of(BEFORE, word) && !is_one_of(NO_SENTENCE, word);

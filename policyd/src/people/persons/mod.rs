@@ -180,7 +180,7 @@ impl Persons {
         self.all.iter().map(|(name, person)| (name.as_str(), person))
     }
 
-    /// The name of the private folder of whoever speaks as this principal; guests have none.
+    /// The name of the private folder of this principal's person; `None` for a guest or a principal without a person.
     #[must_use]
     pub fn folder_of(&self, principal: &str) -> Option<String> {
         let (name, person) = self.of(principal)?;
