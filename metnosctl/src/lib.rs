@@ -95,6 +95,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Rite(command) => policy::constitution::rite(screen, &place()?, &command),
         Command::Pairing(command) => people::pairing(screen, &place()?, &command),
         Command::People(command) => people::persons::persons(screen, &place()?, &command),
+        Command::Seal(command) => people::seal::seal(screen, &place()?, &command),
         Command::Autonomy(command) => people::autonomy(screen, &place()?, &command),
         Command::Secret(command) => people::secret::secret(screen, &place()?, &command),
         Command::Models(command) => models::models(screen, &place()?, &command),

@@ -13,7 +13,7 @@ mod vocabulary {
     pub use crate::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAnswer, QuarantineReport};
     pub use crate::doc::grant::GrantList;
     pub use crate::doc::models::{ModelList, ModelScan, ModelTest};
-    pub use crate::doc::people::{AutonomyAnswer, PairingAnswer, PersonsAnswer};
+    pub use crate::doc::people::{AutonomyAnswer, BrokenSeals, PairingAnswer, PersonsAnswer};
     pub use crate::doc::policy::PolicyCheck;
     pub use crate::doc::schedule::{ScheduleHistory, ScheduleList};
     pub use crate::doc::undo::{ActList, UndoReport};
@@ -283,6 +283,7 @@ crate::edges! {
         ask import_executor(ImportExecutor, 1) -> (Doc<ExecutorImported>, 1) within 30_000;
         ask anchors(Anchors, 0) -> (AnchorList, 1) within 30_000;
         ask redact(RedactPayload, 0) -> (Redacted, 0) within 60_000;
+        ask seals(SealAsk, 0) -> (Doc<BrokenSeals>, 1) within 60_000;
         ask copy_registry(CopyRegistry, 0) -> (Done, 1) within 60_000;
     }
 

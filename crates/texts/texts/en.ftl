@@ -45,7 +45,11 @@ reminder-in-chat = I write to you on Telegram.
 reminder-there = { $who } gets it in an open chat, or with the next answer: on Telegram I could write by myself.
 message-sent = I pass it on to { $who }: “{ $what }”.
 message-nobody = There was nobody to tell.
-message = { $from } says: { $what }
+message = { $from ->
+    [none] { $what }
+   *[other] { $from } says: { $what }
+}
+seal-broken = The owner of this house reads for one hour what I keep of what you said and asked. The reason given: { $why }
 person-unknown = I know nobody called { $name } here, so I passed nothing on. I know { $names }.
 reminder-none = Nothing is planned.
 reminder-line = { $number }. { $when }: { $what }{ $who ->

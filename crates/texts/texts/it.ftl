@@ -45,7 +45,11 @@ reminder-in-chat = Ti scrivo su Telegram.
 reminder-there = { $who } lo riceve in una chat aperta, o con la prossima risposta: su Telegram potrei scrivere io.
 message-sent = Lo dico a { $who }: «{ $what }».
 message-nobody = Non c'era nessuno a cui dirlo.
-message = { $from } dice: { $what }
+message = { $from ->
+    [none] { $what }
+   *[other] { $from } dice: { $what }
+}
+seal-broken = Il proprietario di casa legge per un’ora quello che conservo di ciò che hai detto e chiesto. Il motivo indicato: { $why }
 person-unknown = Qui non conosco nessuno di nome { $name }, quindi non ho riferito niente. Conosco { $names }.
 reminder-none = Non c'è niente in programma.
 reminder-line = { $number }. { $when }: { $what }{ $who ->

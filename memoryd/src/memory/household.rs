@@ -3,7 +3,7 @@
 
 use metnos_proto::envelope::PersonNamed;
 use metnos_proto::executor::guests;
-use metnos_proto::msg::common::{RefusalCode, Role};
+use metnos_proto::msg::common::{Channel, RefusalCode, Role};
 use metnos_proto::msg::people::{Household, MAX_PERSONS};
 
 use super::Memory;
@@ -15,7 +15,7 @@ pub(super) struct WhoIsWho(Household);
 
 impl Default for WhoIsWho {
     fn default() -> Self {
-        Self(Household { people: Vec::new() })
+        Self(Household { people: Vec::new(), owner: Vec::new(), unsealed: Vec::new() })
     }
 }
 
@@ -42,6 +42,20 @@ impl WhoIsWho {
     pub(super) fn folder_of(&self, principal: &str) -> String {
         let member = self.0.member(principal).filter(|member| member.role != Role::Guest);
         member.map(|member| guests::folder_name(&member.name)).unwrap_or_default()
+    }
+
+    /// Whether the owner may not read what this principal said or what was done for it: it is another person's, and the seal is
+    /// not broken. As long as nobody has said who the owner is, everybody's is sealed. What hooks and timers do is the owner's.
+    pub(super) fn is_sealed(&self, principal: &str, now_ms: u64) -> bool {
+        let is_open = || self.0.unsealed.iter().any(|one| one.principal == principal && now_ms < one.until_ms);
+        self.is_anothers(principal) && !is_open()
+    }
+
+    /// Whether this principal is another person's than the owner's, whatever seals are broken.
+    pub(super) fn is_anothers(&self, principal: &str) -> bool {
+        let channel = principal.split(':').next().and_then(Channel::named);
+        let of_nobody = principal.is_empty() || matches!(channel, Some(Channel::Hook | Channel::Timer));
+        !of_nobody && !self.0.owner.iter().any(|own| own == principal)
     }
 
     /// See [`Household::others`].
@@ -71,7 +85,7 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use metnos_proto::msg::people::Member;
+    use metnos_proto::msg::people::{Member, Unsealed};
 
     use super::*;
 
@@ -86,7 +100,30 @@ mod tests {
             member("Luca", Role::Child, &["telegram:2"]),
             member("Rosa", Role::Guest, &["telegram:3"]),
         ];
-        WhoIsWho(Household { people })
+        let owner = vec!["cli:uid:1000".to_owned(), "telegram:1".to_owned()];
+        let unsealed = vec![Unsealed { principal: "telegram:3".to_owned(), until_ms: 1_000 }];
+        WhoIsWho(Household { people, owner, unsealed })
+    }
+
+    #[test]
+    fn others_are_sealed_unless_their_seal_is_broken_and_only_so_long() {
+        let all = known();
+        for (principal, now_ms, sealed) in [
+            ("", 0, false),
+            ("cli:uid:1000", 0, false),
+            ("telegram:1", 0, false),
+            ("hook:door", 0, false),
+            ("timer:nightly", 0, false),
+            ("telegram:2", 0, true),
+            ("telegram:3", 999, false),
+            ("telegram:3", 1_000, true),
+            ("telegram:9", 0, true),
+            ("cli:uid:1001", 0, true),
+            ("nonsense", 0, true),
+        ] {
+            assert_eq!(all.is_sealed(principal, now_ms), sealed, "{principal}");
+        }
+        assert!(WhoIsWho::default().is_sealed("cli:uid:1000", 0), "nobody has said who the owner is");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use metnos_proto::msg::memoryd::{
     BeginTurn, CleanTurn, CloseTurn, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, Received,
     Recorded, Started, TurnClosed, Verdict, WishedSignature,
 };
+use metnos_proto::msg::people::{Household, Member, Unsealed};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::phase::{Machine, RecallPhase};
 use metnos_proto::role::RoleName;
@@ -47,8 +48,11 @@ impl Instance {
         Memory::open(self.dir.path(), session, clock, faults, self.calls_per_use_day)
     }
 
+    /// Opened, and told who the owner is.
     pub fn open(&self) -> Memory {
-        self.try_open().unwrap()
+        let mut memory = self.try_open().unwrap();
+        memory.household(household_of(Vec::new())).unwrap();
+        memory
     }
 
     pub fn after_kill(&self) -> Self {
@@ -57,6 +61,17 @@ impl Instance {
         copy_dir(self.dir.path(), later.dir.path());
         later
     }
+}
+
+/// A household of these persons whose owner speaks as [`PEER`], with no broken seal.
+pub fn household_of(people: Vec<Member>) -> Household {
+    Household { people, owner: vec![PEER.to_owned()], unsealed: Vec::new() }
+}
+
+/// The same with the seal of this principal broken for good.
+pub fn unsealed(principal: &str) -> Household {
+    let open = Unsealed { principal: principal.to_owned(), until_ms: u64::MAX };
+    Household { unsealed: vec![open], ..household_of(Vec::new()) }
 }
 
 pub fn turn(n: u8) -> TurnId {

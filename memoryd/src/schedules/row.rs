@@ -188,6 +188,7 @@ impl ScheduleRow {
             state: self.state,
             made_ms: self.made_ms,
             moved_ms: self.moved_ms,
+            sealed: false,
         }
     }
 }

@@ -116,6 +116,11 @@ fn gist(payload: &Value) -> String {
     let Value::Object(object) = payload else {
         return shortened(&scalar(payload), MAX_SHOWN);
     };
+    if let Some(Value::Object(sealed)) = object.get("sealed") {
+        let bytes = sealed.get("bytes").and_then(Value::as_u64).unwrap_or(0);
+        let shown = gist(sealed.get("shown").unwrap_or(&Value::Null));
+        return format!("sealed, {bytes} bytes {shown}").trim_end().to_owned();
+    }
     let place = |key: &str| STORY.iter().position(|known| *known == key).unwrap_or(STORY.len());
     let mut fields: Vec<(&String, &Value)> = object.iter().filter(|(_, value)| is_informative(value)).collect();
     fields.sort_by_key(|(key, _)| place(key));
@@ -281,6 +286,13 @@ mod tests {
         let gist = gist(&json!({ "a": "one\ntwo", "b": null, "c": {"d": 1}, "e": long }));
         assert!(gist.starts_with("a=one\\ntwo e=xxx"));
         assert_eq!(gist.chars().count(), MAX_SHOWN + 1);
+    }
+
+    #[test]
+    fn gist_of_a_sealed_line_says_what_is_shown_of_it() {
+        let sealed = json!({ "sealed": { "bytes": 7, "shown": { "executor": "note_add", "verdict": "allow" } } });
+        assert_eq!(gist(&sealed), "sealed, 7 bytes executor=note_add verdict=allow");
+        assert_eq!(gist(&json!({ "sealed": { "bytes": 7, "shown": {} } })), "sealed, 7 bytes");
     }
 
     #[test]

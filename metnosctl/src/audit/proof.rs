@@ -147,6 +147,8 @@ pub struct Exported {
     anchors: u64,
     /// The number of the last line.
     last: u64,
+    /// How many of them are another person's, and stand without their payload.
+    sealed: u64,
 }
 
 /// `audit export`.
@@ -172,7 +174,7 @@ pub fn export(
         }
         None => None,
     };
-    let mut follower = Follower::new(from, &heads.signed);
+    let mut follower = Follower::new(from, &heads.signed).as_shown();
     let mut next = from;
     let mut wrong = None;
     while next != 0 && next <= upto && wrong.is_none() {
@@ -198,11 +200,16 @@ pub fn export(
     }
     let lines = counted((follower.last() + 1).saturating_sub(from), "line", "lines");
     let met = counted(follower.met, "signed head", "signed heads");
+    let sealed = follower.sealed.unwrap_or(0);
     if screen.json() && file.is_some() {
         let (lines, last) = ((follower.last() + 1).saturating_sub(from), follower.last());
-        screen.document(&Exported { ok: ConstTrue, lines, anchors: follower.met, last })?;
+        screen.document(&Exported { ok: ConstTrue, lines, anchors: follower.met, last, sealed })?;
     } else if !screen.json() {
         screen.aside(Ink::Plain, &format!("{lines}, a whole chain, {met} met."))?;
+        if sealed > 0 {
+            let what = counted(sealed, "line is another person's and stands", "lines are other persons' and stand");
+            screen.aside(Ink::Plain, &format!("{what} there without what was said or done."))?;
+        }
     }
     Ok(Exit::Done)
 }

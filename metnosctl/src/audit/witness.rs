@@ -60,6 +60,8 @@ pub struct Follower {
     pub met: u64,
     /// Lines whose payload was taken out by rite.
     pub without_payload: u64,
+    /// Lines whose payload was withheld, as they are shown; `None` where none may be: in a file every payload stands.
+    pub sealed: Option<u64>,
 }
 
 impl Follower {
@@ -68,7 +70,14 @@ impl Follower {
     pub fn new(from: u64, anchors: &[Signed]) -> Self {
         let mut anchors: Vec<Anchor> = anchors.iter().map(|one| one.anchor).filter(|one| one.seq >= from).collect();
         anchors.sort_by_key(|anchor| std::cmp::Reverse(anchor.seq));
-        Self { expected: from, last: (from == 1).then_some(GENESIS), anchors, met: 0, without_payload: 0 }
+        let last = (from == 1).then_some(GENESIS);
+        Self { expected: from, last, anchors, met: 0, without_payload: 0, sealed: None }
+    }
+
+    /// The same for lines as memoryd shows them to the owner.
+    #[must_use]
+    pub fn as_shown(self) -> Self {
+        Self { sealed: Some(0), ..self }
     }
 
     /// Takes the next line, without its newline.
@@ -84,8 +93,10 @@ impl Follower {
         if self.last.is_some_and(|last| link.prev_hash != last) {
             return Err(format!("line {expected} does not follow from the one before it"));
         }
-        if !link.payload_holds {
-            self.without_payload += 1;
+        match (link.sealed, &mut self.sealed) {
+            (true, Some(sealed)) => *sealed += 1,
+            (true, None) => return Err(format!("line {expected}: its payload was withheld")),
+            (false, _) => self.without_payload += u64::from(!link.payload_holds),
         }
         if let Some(anchor) = self.anchors.pop_if(|anchor| anchor.seq == expected) {
             if anchor.hash != link.hash {

@@ -11,7 +11,7 @@ use metnos_proto::role::RoleName;
 
 use crate::command_line::nouns::{
     AutonomyCommand, BudgetCommand, HookCommand, ModelsCommand, PairingCommand, PeopleCommand, RiteCommand,
-    ScheduleCommand, SecretCommand, TelegramCommand, TimerCommand, VaglioCommand,
+    ScheduleCommand, SealCommand, SecretCommand, TelegramCommand, TimerCommand, VaglioCommand,
 };
 
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
@@ -112,6 +112,9 @@ pub enum Command {
     /// Manage the persons of the household, and who speaks as whom
     #[command(subcommand)]
     People(PeopleCommand),
+    /// Read what is kept of another person, for an hour, which that person is told
+    #[command(subcommand)]
+    Seal(SealCommand),
     /// Show and set what each principal may do without asking
     #[command(subcommand)]
     Autonomy(AutonomyCommand),

@@ -310,6 +310,26 @@ pub struct PersonToChange {
     pub also: Vec<String>,
 }
 
+/// What is kept of other persons is sealed: who, when and which executor are shown, and not a word
+#[derive(Debug, Subcommand)]
+pub enum SealCommand {
+    /// List the broken seals
+    List,
+    /// Break a seal for an hour; the person is told on each channel, with the reason, and it stays on record
+    Break {
+        /// Whose: a person's name, or `channel:sender` of somebody without one
+        who: String,
+        /// Why; the person reads it
+        #[arg(long)]
+        reason: String,
+    },
+    /// Close a broken seal before its time
+    Close {
+        /// Whose
+        who: String,
+    },
+}
+
 /// Manage the vault: secrets, and which executors receive them
 #[derive(Debug, Subcommand)]
 pub enum SecretCommand {

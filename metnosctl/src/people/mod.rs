@@ -2,6 +2,7 @@
 
 pub mod automation;
 pub mod persons;
+pub mod seal;
 pub mod secret;
 pub mod telegram;
 

@@ -18,6 +18,9 @@ use crate::screen::escape;
 use crate::screen::human::{self, now_ms};
 use crate::screen::table::{Table, cell};
 
+/// What stands in place of another person's words.
+const SEALED: &str = "(sealed)";
+
 /// Does what `schedule` says.
 ///
 /// # Errors
@@ -67,7 +70,7 @@ fn list(screen: &mut Screen, schedules: &ScheduleList) -> Result<Exit, CtlError>
             cell(&one.told),
             cell(one.next.first().map_or("-", String::as_str)),
             cell(&one.to),
-            cell(&one.what),
+            cell(if one.sealed { SEALED } else { &one.what }),
         ]);
     }
     table.show(screen, 0)?;
@@ -100,9 +103,10 @@ fn show(screen: &mut Screen, instance: &Instance, number: u64) -> Result<Exit, C
 
 fn facts(screen: &mut Screen, one: &ScheduleView) -> Result<(), CtlError> {
     let next = if one.next.is_empty() { "never again".to_owned() } else { one.next.join(", ") };
+    let (what, said) = if one.sealed { (SEALED, SEALED) } else { (one.what.as_str(), one.when.as_str()) };
     for (name, fact) in [
-        ("what", &one.what),
-        ("when", &format!("{} (said: {})", one.told, one.when)),
+        ("what", &what.to_owned()),
+        ("when", &format!("{} (said: {said})", one.told)),
         ("next", &next),
         ("zone", &one.zone),
         ("whose", &one.principal),

@@ -13,7 +13,7 @@ use metnos_proto::doc::memory::{Explanation, RecentTalk, RememberedTurn};
 use metnos_proto::doc::mnestome::{Mnest, MnestProposal, MnestomeSnapshot, OneTrace, Traces};
 use metnos_proto::doc::models::{ModelList, ModelScan};
 use metnos_proto::doc::people::{
-    Invitation, LanguageSet, LevelSet, PeopleList, PersonList, PersonRemoved, PersonView, PrincipalLevel,
+    BrokenSeals, Invitation, LanguageSet, LevelSet, PeopleList, PersonList, PersonRemoved, PersonView, PrincipalLevel,
     PrincipalPaired, Unpaired,
 };
 use metnos_proto::doc::policy::PolicyCheck;
@@ -146,6 +146,9 @@ pub const TYPED: &[Typed] = &[
     document::<PersonView>("people change"),
     document::<PersonView>("people join"),
     document::<PersonRemoved>("people remove"),
+    document::<BrokenSeals>("seal list"),
+    document::<BrokenSeals>("seal break"),
+    document::<BrokenSeals>("seal close"),
     document::<PeopleList>("pairing list"),
     document::<PrincipalPaired>("pairing approve"),
     document::<Invitation>("pairing invite"),

@@ -99,7 +99,9 @@ fn prompts(screen: &mut Screen, lines: &[EventLine]) -> Result<Exit, CtlError> {
         screen.document(&sent)?;
         return Ok(exit);
     }
-    if sent.is_empty() {
+    if lines.iter().any(|line| line.payload.get("sealed").is_some()) {
+        screen.line("This turn is another person's, and sealed: `metnosctl seal --help` says more.")?;
+    } else if sent.is_empty() {
         screen.line("No model was asked in this turn.")?;
     }
     for one in &sent {
@@ -134,7 +136,8 @@ fn sent(lines: &[EventLine]) -> Vec<PromptSent> {
         };
         PromptSent { thought, model, digest, mind, encoding, sent: String::from_utf8_lossy(&bytes).into_owned() }
     };
-    of_type("thought").map(one).collect()
+    let is_whole = |line: &&EventLine| line.payload.get("sealed").is_none();
+    of_type("thought").filter(is_whole).map(one).collect()
 }
 
 fn unhex(text: &str) -> Vec<u8> {

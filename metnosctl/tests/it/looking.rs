@@ -173,6 +173,12 @@ fn commands_about_people_and_proposals_send_the_right_asks() {
         ),
         (&["people", "remove", "anna"], "persons Remove(\"anna\")"),
         (
+            &["seal", "break", "anna", "--reason", "she is lost"],
+            "seals Break(BreakSeal { who: \"anna\", why: \"she is lost\" })",
+        ),
+        (&["seal", "close", "anna"], "seals Close(\"anna\")"),
+        (&["seal", "list"], "seals List"),
+        (
             &["autonomy", "set", "owner", "full", "--for", "2h"],
             "autonomy Set(SetLevel { principal: \"owner\", level: Full, seconds: 7200 })",
         ),

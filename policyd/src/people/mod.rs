@@ -22,6 +22,7 @@ use crate::people::pairing::book::{Book, LOCKED_MS};
 use crate::people::pairing::{People, can_pair};
 use crate::people::persons::{Persons, level_of, standing_of};
 use crate::people::principal::{Principal, ROOT, identify};
+use crate::people::seals::Seals;
 use crate::store::StoreError;
 use crate::vault::Secrets;
 
@@ -32,6 +33,7 @@ pub(crate) mod notices;
 pub mod pairing;
 pub mod persons;
 pub mod principal;
+pub(crate) mod seals;
 
 /// Everybody policyd knows, and how he is spoken to.
 #[derive(Debug)]
@@ -46,10 +48,18 @@ pub(crate) struct Principals {
     languages: RefCell<Languages>,
     pub(crate) notices: Notices,
     pub(crate) persons: RefCell<Persons>,
-    /// Held while who is who is changed.
-    pub(crate) changing: tokio::sync::Mutex<()>,
+    pub(crate) change: Change,
     /// The door that spoke last.
     door: Door,
+}
+
+/// What is kept of changes only as long as policyd runs.
+#[derive(Debug, Default)]
+pub(crate) struct Change {
+    /// Held while who is who is changed, or a seal.
+    pub(crate) one: tokio::sync::Mutex<()>,
+    /// The broken seals.
+    seals: RefCell<Seals>,
 }
 
 /// What was kept of them.
@@ -109,7 +119,7 @@ impl Principals {
             languages: RefCell::new(kept.languages),
             notices: kept.notices,
             persons: RefCell::new(kept.persons.at_terminal(base.setting.owner_uid)),
-            changing: tokio::sync::Mutex::default(),
+            change: Change::default(),
             door: Door::default(),
         })
     }
@@ -173,8 +183,13 @@ impl Principals {
 
     /// What this principal was paired as: what the person is who speaks there, else what was said then.
     pub(crate) fn paired_as(&self, name: &str) -> Option<Standing> {
+        self.standing_among(&self.persons.borrow(), name)
+    }
+
+    /// The same where the persons were these.
+    fn standing_among(&self, persons: &Persons, name: &str) -> Option<Standing> {
         let paired = self.paired.borrow().standing(name)?;
-        Some(self.persons.borrow().of(name).map_or(paired, |(_, person)| standing_of(person.role)))
+        Some(persons.of(name).map_or(paired, |(_, person)| standing_of(person.role)))
     }
 
     /// The names under which the owner speaks, beside the terminal of the machine.

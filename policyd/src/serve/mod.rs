@@ -11,7 +11,7 @@ use metnos_proto::doc::budget::BudgetAnswer;
 use metnos_proto::doc::card::{CardList, CardView};
 use metnos_proto::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAnswer, QuarantineReport};
 use metnos_proto::doc::grant::GrantList;
-use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer, PersonsAnswer};
+use metnos_proto::doc::people::{AutonomyAnswer, BrokenSeals, PairingAnswer, PersonsAnswer};
 use metnos_proto::doc::policy::PolicyCheck;
 use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
 use metnos_proto::doc::undo::{ActList, UndoReport};
@@ -24,7 +24,7 @@ use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Done, Integrity, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::lifecycle::{ExportExecutor, ImportExecutor, LifecycleAsk};
 use metnos_proto::msg::memoryd::{CleanTurn, MAX_WHY, Redact};
-use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk, PersonsAsk};
+use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk, PersonsAsk, SealAsk};
 use metnos_proto::msg::policyd::{
     Act, Acted, AnchorList, Anchors, Answered, Approvals, CallRun, CheckPolicy, CodesConfirm, CodesEnrol,
     CodesEnrolled, CodesRemove, CopyRegistry, Decide, DraftsFunded, EndDrafts, EndTurn, ExecutorList, Executors,
@@ -433,6 +433,12 @@ impl ctl_policyd::Serve for Policy {
         let (recorded, []) =
             self.base.memory.redact(TraceId::NONE, word, []).await.map_err(|error| memory_gone(&error))?;
         Ok((Redacted { seq: recorded.seq }, []))
+    }
+
+    async fn seals(self: Rc<Self>, cx: Cx<CtlPolicyd>, ask: SealAsk, []: [Sealed; 0]) -> Served<Doc<BrokenSeals>, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        self.anchors.chain_holds().await?;
+        Ok(Doc::seal(&self.people.seals(&by, ask).await?)?)
     }
 
     async fn vaglio(

@@ -7,7 +7,9 @@ use metnos_proto::edges::{CtlPolicyd, DoorPolicyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, Role, Standing};
-use metnos_proto::msg::people::{AddPerson, ChangePerson, Invite, JoinPerson, Pair, Paired, PairingAsk, PersonsAsk};
+use metnos_proto::msg::people::{
+    AddPerson, BreakSeal, ChangePerson, Invite, JoinPerson, Pair, Paired, PairingAsk, PersonsAsk, SealAsk,
+};
 use metnos_proto::msg::policyd::{Identify, RegisterPrompt};
 use metnos_proto::msg::schedule::{EVERYBODY, MAX_OF_TURN, Order, Remind, ScheduleOrder, Tell};
 use metnos_proto::payload::Sealed;
@@ -225,5 +227,60 @@ fn guests_strangers_and_children_reach_only_whom_they_may() {
         house.add("Eva", Role::Adult, &[]).await.unwrap();
         let words = "tell Eva that dinner is ready";
         assert_eq!(house.orders("2", words, tell("Eva", "dinner is ready")).await.unwrap_err(), "people.unreachable");
+    });
+}
+
+#[test]
+fn seal_is_broken_only_after_the_person_was_told() {
+    run(async {
+        let house = House::new().await;
+        let seals = async |ask: SealAsk| match house.owner.seals(NO, ask, []).await {
+            Ok((doc, list)) => Ok(serde_json::to_value(doc.open(list).unwrap()).unwrap()),
+            Err(RpcError::Refused(refusal)) => Err(refusal.rule),
+            Err(other) => panic!("{other}"),
+        };
+        let break_of = |who: &str, why: &str| SealAsk::Break(BreakSeal { who: who.into(), why: why.into() });
+        let memory = &house.world.memory;
+        assert!(memory.household.borrow().owner.contains(&format!("cli:uid:{OWNER}")), "{:?}", memory.household);
+        assert!(memory.household.borrow().owner.iter().all(|one| one.starts_with("cli:")));
+        house.add("Carla", Role::Child, &[]).await.unwrap();
+        for (ask, rule) in [
+            (break_of("Luca", " "), "seal.reason"),
+            (break_of("Luca", &"x".repeat(201)), "seal.reason"),
+            (break_of("Luca", "two\nlines"), "seal.reason"),
+            (break_of("Anna", "why not"), "seal.owner"),
+            (break_of("mum", "why not"), "seal.owner"),
+            (break_of("Carla", "why not"), "seal.untold"),
+            (break_of("Nobody", "why not"), "people.unknown"),
+            (break_of("telegram:77", "why not"), "people.unknown"),
+            (SealAsk::Close("Luca".into()), "seal.unknown"),
+        ] {
+            assert_eq!(seals(ask).await.unwrap_err(), rule);
+        }
+        assert!(memory.schedules.kept.borrow().is_empty(), "nobody was told anything");
+        // Nothing can be recorded: nobody is read.
+        memory.mood.set(Mood::Refuses);
+        assert!(seals(break_of("Luca", "he is missing")).await.is_err());
+        memory.mood.set(Mood::Honest);
+        assert_eq!(seals(SealAsk::List).await.unwrap(), serde_json::json!([]));
+        house.joins("Luca", "33").await;
+        let broken = seals(break_of("luca", "he is missing")).await.unwrap();
+        assert_eq!(
+            (&broken[0]["who"], &broken[0]["principals"]),
+            (&"Luca".into(), &serde_json::json!(["telegram:3", "telegram:33"]))
+        );
+        let told: Vec<(String, bool)> = memory
+            .schedules
+            .kept
+            .borrow()
+            .iter()
+            .map(|one| (one.to.clone(), one.message && one.what.contains("he is missing")))
+            .collect();
+        assert_eq!(told, [("telegram:3".to_owned(), true), ("telegram:33".to_owned(), true)]);
+        let unsealed: Vec<String> =
+            memory.household.borrow().unsealed.iter().map(|one| one.principal.clone()).collect();
+        assert_eq!(unsealed, ["telegram:3", "telegram:33"]);
+        assert_eq!(seals(SealAsk::Close("Luca".into())).await.unwrap(), serde_json::json!([]));
+        assert!(memory.household.borrow().unsealed.is_empty());
     });
 }

@@ -83,6 +83,23 @@ pub fn is_mark(payload: &[u8]) -> bool {
         .is_some_and(|filler| filler.iter().all(|byte| *byte == b'-'))
 }
 
+/// What begins the payload of a line that is shown to somebody who may not read it: what follows says how large it is, and little
+/// else. It never stands in a file of the chronicle.
+const SEALED: &[u8] = b"{\"sealed\":";
+
+/// A payload that says no more than its size, and what may be shown of it.
+#[must_use]
+pub fn sealed(bytes: usize, shown: &serde_json::Map<String, Value>) -> String {
+    let shown = Value::Object(shown.clone());
+    format!("{{\"sealed\":{{\"bytes\":{bytes},\"shown\":{shown}}}}}")
+}
+
+/// Whether a payload is such a one.
+#[must_use]
+pub fn is_sealed(payload: &[u8]) -> bool {
+    payload.starts_with(SEALED)
+}
+
 /// What one line says of its place in the chain, after its own hash was recalculated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
@@ -94,6 +111,8 @@ pub struct Link {
     pub hash: Sha256,
     /// Whether its payload is there; else the mark of the rite stands in its place, and the digest is all that is left.
     pub payload_holds: bool,
+    /// Whether the payload was withheld: it was shown to somebody who may not read it.
+    pub sealed: bool,
     /// Its type.
     pub event_type: String,
 }
@@ -126,7 +145,8 @@ impl Link {
         }
         let payload = payload_of(line).ok_or("it has no payload")?;
         let payload_holds = sha256(payload) == digest("payload_sha256")?;
-        if !payload_holds && !is_mark(payload) {
+        let sealed = !payload_holds && is_sealed(payload);
+        if !payload_holds && !is_mark(payload) && !sealed {
             return Err("its payload does not have the digest that it claims".to_owned());
         }
         Ok(Self {
@@ -134,6 +154,7 @@ impl Link {
             prev_hash: digest("prev_hash")?,
             hash,
             payload_holds,
+            sealed,
             event_type: text("event_type")?,
         })
     }

@@ -234,6 +234,25 @@ pub enum PersonsAnswer {
     Removed(PersonRemoved),
 }
 
+/// A broken seal: the owner may read what is kept of this person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BrokenSeal {
+    /// Whose: the name, or `channel:sender` of somebody without one.
+    pub who: String,
+    /// The principals of this person, each of which was told.
+    pub principals: Vec<String>,
+    /// Why, as the person was told.
+    pub why: String,
+    /// Until when, in milliseconds since the epoch.
+    pub until_ms: u64,
+}
+
+/// Every broken seal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct BrokenSeals(pub Vec<BrokenSeal>);
+
 /// The persons of the household, and others who are known by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
@@ -311,7 +330,7 @@ pub struct LevelSet {
     pub raised_until_ms: Option<u64>,
 }
 
-document!(PairingAnswer, AutonomyAnswer, PersonsAnswer);
+document!(PairingAnswer, AutonomyAnswer, PersonsAnswer, BrokenSeals);
 
 #[cfg(test)]
 mod tests {

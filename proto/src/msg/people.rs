@@ -18,6 +18,10 @@ pub const MAX_ALSO: usize = 8;
 pub const MAX_SAYS: usize = 2_048;
 /// The most hooks and timers together.
 pub const MAX_AUTOMATIONS: usize = 32;
+/// How long a broken seal stays open, in milliseconds.
+pub const SEAL_BROKEN_MS: u64 = 60 * 60 * 1_000;
+/// The longest reason for breaking a seal, in bytes.
+pub const MAX_REASON: usize = 200;
 /// The most lines of a page.
 pub const MAX_PAGE: u32 = 100;
 
@@ -155,6 +159,36 @@ words! {
     pub struct Household {
         /// The persons; at most [`MAX_PERSONS`].
         pub people: Vec<Member>,
+        /// Every principal of the owner, at the terminal and elsewhere.
+        pub owner: Vec<String>,
+        /// Whose records the owner may read for a while.
+        pub unsealed: Vec<Unsealed>,
+    }
+
+    /// See [`Household::unsealed`].
+    pub struct Unsealed {
+        /// `channel:sender`.
+        pub principal: String,
+        /// Until when, in milliseconds since the epoch.
+        pub until_ms: u64,
+    }
+
+    /// The owner's rite about what is kept of other persons. The answer is the list of broken seals.
+    pub enum SealAsk {
+        /// List them.
+        List,
+        /// Break one for [`SEAL_BROKEN_MS`]. The person is told on each of the own channels.
+        Break(BreakSeal),
+        /// Close one before its time.
+        Close(String),
+    }
+
+    /// See [`SealAsk::Break`].
+    pub struct BreakSeal {
+        /// Whose: a person's name, or a paired `channel:sender` that belongs to no person.
+        pub who: String,
+        /// Why, in words that the person is told. At most [`MAX_REASON`] bytes.
+        pub why: String,
     }
 
     /// See [`Household`].

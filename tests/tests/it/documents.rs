@@ -310,6 +310,10 @@ const COMMANDS: &[(&str, How)] = &[
     ("metnosctl people add Anna --role owner --also mum", Typed(0)),
     ("metnosctl people add Marco --role adult", Typed(0)),
     ("metnosctl pairing invite telegram --person Marco", Typed(0)),
+    (
+        "metnosctl seal break Luca --reason \"he has not come home\"",
+        By("tests/tests/it/private.rs", "[\"seal\", \"break\""),
+    ),
     ("metnosctl people join Marco telegram:5100", By("tests/tests/it/shapes.rs", "[\"people\", \"join\"")),
     ("metnosctl pairing approve telegram CODE", By("tests/tests/it/bot.rs", "[\"pairing\", \"approve\", \"telegram\"")),
     ("metnosctl pairing approve cli CODE", By("tests/tests/it/people.rs", "[\"pairing\", \"approve\", \"cli\"")),

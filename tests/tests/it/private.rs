@@ -199,3 +199,82 @@ fn a_file_that_a_person_sends_goes_to_the_own_folder_and_to_nobody_else() {
     assert!(!set.workspace("people/marco/inbox/contract.pdf").exists());
     set.verify();
 }
+
+#[test]
+fn owner_reads_along_only_by_a_rite_that_the_person_hears_of() {
+    const DIARY: &str = "quarrel with the neighbour about the hedge";
+    let house = House::new();
+    let (set, marco) = (&house.set, &house.marco);
+    assert!(!ask(marco, &format!("note that I had a {DIARY}")).is_empty());
+    assert!(ask(marco, "remind me tomorrow at 9 to buy hedge shears").contains("9:00"));
+    let own = set.ask("remind me tomorrow at 10 to call grandma");
+    assert!(own.contains("10:00"), "{own}");
+    let (_, people) = set.json(&["people", "show", "Marco"]);
+    let principal = people["principals"][0].as_str().unwrap().to_owned();
+    let views = |set: &Instance| {
+        let views = [
+            vec!["audit", "tail", "-n", "500"],
+            vec!["audit", "search", "hedge", "-n", "500"],
+            vec!["audit", "search", "--peer", &principal, "-n", "500"],
+            vec!["schedule", "list"],
+            vec!["schedule", "show", "1"],
+            vec!["memory", "late", "--peer", &principal],
+            vec!["memory", "search", "hedge", "--peer", &principal],
+            vec!["audit", "export"],
+        ];
+        let shown = |view: &Vec<&str>| {
+            let output = set.ctl(view);
+            String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+        };
+        views.iter().map(|view| (view.join(" "), shown(view))).collect::<Vec<_>>()
+    };
+    for (view, shown) in views(set) {
+        assert!(!shown.contains("hedge"), "{view}: {shown}");
+        // One's own is there.
+        if view.contains("tail") || view == "schedule list" {
+            assert!(shown.contains("call grandma"), "{view}: {shown}");
+        }
+    }
+    let (code, lines) = set.json(&["audit", "search", "--peer", &principal, "-n", "500"]);
+    let added = lines.as_array().unwrap().iter().find(|line| line["event_type"] == "run_ended");
+    let added = added.unwrap_or_else(|| panic!("{code}: {lines:#}"));
+    assert_eq!(added["payload"]["sealed"]["shown"]["executor"], "note_add", "{added:#}");
+    // Nobody is read in secret: without a reason, or where nobody hears of it.
+    assert_eq!(set.json(&["people", "add", "Carla", "--role", "child"]).0, 0);
+    for refused in [
+        ["seal", "break", "Carla", "--reason", "x"],
+        ["seal", "break", "Marta", "--reason", "x"],
+        ["seal", "break", "Marco", "--reason", " "],
+    ] {
+        assert_ne!(set.json(&refused).0, 0, "{refused:?}");
+    }
+    assert!(!set.json(&["audit", "tail", "-n", "500"]).1.to_string().contains("hedge"));
+    let (code, seals) = set.json(&["seal", "break", "Marco", "--reason", "he is missing"]);
+    assert_eq!(
+        (code, &seals[0]["who"], &seals[0]["principals"][0]),
+        (0, &"Marco".into(), &principal.as_str().into()),
+        "{seals:#}"
+    );
+    // What tells him is not taken back.
+    let (_, all) = set.json(&["schedule", "list"]);
+    let message = all.as_array().unwrap().iter().find(|one| one["message"] == true);
+    let number = message.unwrap_or_else(|| panic!("{all:#}"))["number"].to_string();
+    assert_ne!(set.json(&["schedule", "cancel", &number]).0, 0);
+    for (view, shown) in views(set) {
+        let withheld = view == "audit search hedge -n 500" && !shown.contains("hedge");
+        assert!(!withheld && (shown.contains("hedge") || !shown.contains("sealed")), "{view}: {shown}");
+    }
+    let told = ask(marco, "hello");
+    assert!(
+        told.contains("The owner of this house reads") && told.contains("He is missing")
+            || told.contains("he is missing"),
+        "{told}"
+    );
+    assert_eq!(set.json(&["seal", "close", "Marco"]).1, serde_json::json!([]));
+    for (view, shown) in views(set) {
+        assert!(!shown.contains("hedge"), "{view}: {shown}");
+    }
+    let (_, record) = set.json(&["audit", "search", "seal_broken"]);
+    assert!(record.to_string().contains("he is missing"), "{record:#}");
+    set.verify();
+}

@@ -213,6 +213,9 @@ fn people(tour: &mut Tour, server: &Emulator) {
     let _ = tour.go(&["people", "join", "Marco", "telegram:7001"]);
     let _ = tour.go(&["people", "show", "my mum"]);
     let _ = tour.go(&["people", "list"]);
+    let _ = tour.go(&["seal", "break", "Marco", "--reason", "he is lost"]);
+    let _ = tour.go(&["seal", "list"]);
+    let _ = tour.go(&["seal", "close", "Marco"]);
     let _ = tour.go(&["pairing", "list"]);
     let _ = tour.go(&["people", "remove", "Anna"]);
     let _ = tour.go(&["pairing", "revoke", "telegram:7001"]);
@@ -233,11 +236,12 @@ fn people(tour: &mut Tour, server: &Emulator) {
     let _ = tour.go(&["timer", "add", "morning", "count the files in notes"]);
     let _ = tour.go(&["timer", "list"]);
     let _ = tour.go(&["schedule", "parse", "tomorrow at 9"]);
-    let _ = tour.go(&["schedule", "add", "call the dentist", "--when", "tomorrow at 9"]);
+    let added = tour.go(&["schedule", "add", "call the dentist", "--when", "tomorrow at 9"]);
+    let number = added[0]["number"].to_string();
     let _ = tour.go(&["schedule", "list"]);
-    let _ = tour.go(&["schedule", "modify", "1", "an", "hour"]);
+    let _ = tour.go(&["schedule", "modify", &number, "an", "hour"]);
     for what in ["pause", "resume", "show", "cancel"] {
-        let _ = tour.go(&["schedule", what, "1"]);
+        let _ = tour.go(&["schedule", what, &number]);
     }
     assert_eq!(tour.code(&["timer", "fire", "morning"]), 0);
     let _ = tour.go(&["timer", "remove", "morning"]);

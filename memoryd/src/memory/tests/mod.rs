@@ -10,5 +10,6 @@ mod marks;
 mod owner;
 mod recollect;
 mod schedules;
+mod sealed;
 mod suspended;
 mod turns;

@@ -8,13 +8,13 @@ use metnos_proto::msg::common::{Channel, Lang, Role, Standing};
 use metnos_proto::msg::memoryd::{
     BeginTurn, CloseTurn, Delivered, Received, Recollect, Rehearse, SearchMemory, WishedSignature,
 };
-use metnos_proto::msg::people::{Household, Member};
+use metnos_proto::msg::people::Member;
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::role::RoleName;
 use serde_json::Value;
 
 use crate::memory::Memory;
-use crate::memory::testing::{Instance, PEER, asker, candidate, received, trace, turn};
+use crate::memory::testing::{Instance, PEER, asker, candidate, household_of, received, trace, turn, unsealed};
 use crate::tiers::envelope::MAX_RECENT;
 
 const GUEST: &str = "telegram:7";
@@ -86,6 +86,7 @@ fn a_guest_is_shown_and_finds_nothing_of_the_owner() {
     let (_instance, mut memory) = lived();
     let envelope = say(&mut memory, 91, GUEST, "who is the plumber, and what about the sink and the valve?", "?");
     assert!(envelope.recalled.iter().chain([]).all(|one| !one.text.contains("Rossi")));
+    memory.household(unsealed(GUEST)).unwrap();
     let texts: Vec<String> =
         search(&mut memory, GUEST, "plumber Rossi valve").iter().map(|item| item["text"].to_string()).collect();
     assert!(!texts.is_empty() && !texts.iter().any(|text| text.contains("Rossi")), "{texts:?}");
@@ -148,6 +149,7 @@ fn rehearsal_is_refused_on_used_instance_and_leaves_no_trace() {
     memory.rehearse(&Rehearse::Turns, line).unwrap();
     let (items, found) = memory.rehearse(&Rehearse::Question(5), b"what does the boiler need?").unwrap();
     assert_eq!((items.items, serde_json::from_slice::<Value>(&found).unwrap()["ids"][0].as_str()), (1, Some("a")));
+    memory.household(unsealed("rehearsal")).unwrap();
     assert!(search(&mut memory, "rehearsal", "boiler").is_empty());
     memory.rehearse(&Rehearse::Anew, b"").unwrap();
     assert_eq!(memory.rehearse(&Rehearse::Question(5), b"boiler").unwrap().0.items, 0);
@@ -253,7 +255,7 @@ fn person_is_recalled_own_words_of_all_channels_and_nobody_elses() {
         member("Luca", Role::Child, &[GUEST]),
         member("Rosa", Role::Guest, &["telegram:9"]),
     ];
-    memory.household(Household { people }).unwrap();
+    memory.household(household_of(people)).unwrap();
     let hers = say(&mut memory, 91, chat, asks, "-");
     assert!(hers.recalled.iter().any(|one| one.text.contains("Rossi")), "{:?}", hers.recalled);
     assert!(hers.recalled.iter().all(|one| !one.text.contains("spare key")));
@@ -270,6 +272,6 @@ fn person_is_recalled_own_words_of_all_channels_and_nobody_elses() {
         );
     }
     // As soon as they are not one person any more, neither is what they said.
-    memory.household(Household { people: vec![member("Anna", Role::Owner, &[PEER])] }).unwrap();
+    memory.household(household_of(vec![member("Anna", Role::Owner, &[PEER])])).unwrap();
     assert!(say(&mut memory, 95, chat, asks, "-").recalled.iter().all(|one| !one.text.contains("Rossi")));
 }

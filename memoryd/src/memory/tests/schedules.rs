@@ -5,7 +5,7 @@ use metnos_proto::doc::schedule::{FiringState, ScheduleState, ScheduleView};
 use metnos_proto::ids::{SessionId, TraceId, TurnId};
 use metnos_proto::msg::common::{Lang, Role};
 use metnos_proto::msg::memoryd::Redact;
-use metnos_proto::msg::people::{Household, Member};
+use metnos_proto::msg::people::Member;
 use metnos_proto::msg::schedule::{
     ChangeSchedules, Firing, FiringEnd, FiringEnded, KeepSchedule, ListSchedules, MAX_OF_ONE, NextFiring, ScheduleAct,
     ScheduleChange, ShowSchedule, TakeFiring, Which,
@@ -14,7 +14,7 @@ use metnos_proto::role::RoleName;
 use proptest::prelude::*;
 
 use crate::chronicle::time::DAY_MS;
-use crate::memory::testing::{Instance, PEER, asker, no, turn};
+use crate::memory::testing::{Instance, PEER, asker, household_of, no, turn};
 use crate::memory::{Answer, Asker, Memory};
 
 const CHAT: &str = "telegram:7";
@@ -452,7 +452,7 @@ fn member(name: &str, principals: &[&str]) -> Member {
 fn message_is_due_at_once_for_its_person_and_says_who_sent_it() {
     let instance = Instance::new();
     let mut memory = instance.open();
-    memory.household(Household { people: vec![member("Anna", &[PEER]), member("Marco", &[CHAT])] }).unwrap();
+    memory.household(household_of(vec![member("Anna", &[PEER]), member("Marco", &[CHAT])])).unwrap();
     let message = KeepSchedule {
         to: CHAT.to_owned(),
         from: "Anna".to_owned(),
@@ -485,15 +485,13 @@ fn person_changes_what_is_planned_on_all_own_channels_and_no_other() {
     memory.plan(CHAT, "water the plants", "tomorrow at 10");
     memory.plan("telegram:8", "feed the cat", "tomorrow at 11");
     assert_eq!(memory.planned(PEER).len(), 1, "nobody has said that the two are one person");
-    memory
-        .household(Household { people: vec![member("Anna", &[PEER, CHAT]), member("Luca", &["telegram:8"])] })
-        .unwrap();
+    memory.household(household_of(vec![member("Anna", &[PEER, CHAT]), member("Luca", &["telegram:8"])])).unwrap();
     let what = |all: Vec<ScheduleView>| all.into_iter().map(|one| one.what).collect::<Vec<_>>();
     assert_eq!(what(memory.planned(CHAT)), ["call the dentist", "water the plants"]);
     assert_eq!(what(memory.planned("telegram:8")), ["feed the cat"]);
     let cancelled = memory.change(CHAT, Which::Called("dentist".into()), ScheduleAct::Cancel).unwrap();
     assert_eq!(what(cancelled), ["call the dentist"]);
     assert_eq!(no(memory.change(CHAT, Which::Called("cat".into()), ScheduleAct::Cancel)), "schedule.unknown");
-    let two = Household { people: vec![member("Anna", &[PEER]), member("Luca", &[PEER])] };
+    let two = household_of(vec![member("Anna", &[PEER]), member("Luca", &[PEER])]);
     assert_eq!(no(memory.household(two)), "people.form");
 }

@@ -5,6 +5,7 @@ use metnos_proto::msg::common::RefusalCode;
 use metnos_proto::msg::memoryd::{LinesWanted, MAX_TAIL, ProofWanted, SearchWanted, Tail, Tailed};
 
 use super::super::journal::{Answer, refused};
+use super::sealed::Seals;
 use super::{MAX_PAGE_BYTES, Page};
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::IndexRow;
@@ -22,7 +23,7 @@ const ROWS: u32 = 1024;
 ///
 /// # Errors
 /// When the chronicle cannot be read.
-pub(in crate::memory) fn lines(chronicle: &Chronicle, wanted: &LinesWanted) -> Answer<Page> {
+pub(in crate::memory) fn lines(chronicle: &Chronicle, seals: Seals<'_>, wanted: &LinesWanted) -> Answer<Page> {
     let mut page = Page::default();
     let mut from = wanted.from.max(1);
     while from <= wanted.upto {
@@ -35,7 +36,7 @@ pub(in crate::memory) fn lines(chronicle: &Chronicle, wanted: &LinesWanted) -> A
                 page.next = row.seq;
                 return Ok(page);
             }
-            page.add_line(&chronicle.log().read_line(row.place)?);
+            page.add_line(&seals.line(&chronicle.read(row)?));
         }
         from = rows.last().map_or(u64::MAX, |row| row.seq + 1);
     }
@@ -46,7 +47,7 @@ pub(in crate::memory) fn lines(chronicle: &Chronicle, wanted: &LinesWanted) -> A
 ///
 /// # Errors
 /// When the chronicle cannot be read.
-pub(in crate::memory) fn search(chronicle: &Chronicle, wanted: &SearchWanted) -> Answer<Page> {
+pub(in crate::memory) fn search(chronicle: &Chronicle, seals: Seals<'_>, wanted: &SearchWanted) -> Answer<Page> {
     let text = wanted.text.to_lowercase();
     let most = wanted.lines.clamp(1, MAX_TAIL);
     let mut page = Page::default();
@@ -65,14 +66,14 @@ pub(in crate::memory) fn search(chronicle: &Chronicle, wanted: &SearchWanted) ->
             }
             bytes_left = bytes_left.saturating_sub(row.place.bytes);
             let event = chronicle.read(row)?;
-            if !fits_event(wanted, &event, &text) {
+            if !fits_event(wanted, seals, &event, &text) {
                 continue;
             }
             if page.lines >= most || !page.has_room_for(row.place.bytes) {
                 page.next = row.seq + 1;
                 return Ok(page);
             }
-            page.add_line(&chronicle.log().read_line(row.place)?);
+            page.add_line(&seals.line(&event));
         }
         before = last;
         rows_left = rows_left.saturating_sub(ROWS);
@@ -87,7 +88,7 @@ pub(in crate::memory) fn search(chronicle: &Chronicle, wanted: &SearchWanted) ->
 ///
 /// # Errors
 /// When there is no such line, or the chronicle cannot be read.
-pub(in crate::memory) fn proof(chronicle: &Chronicle, wanted: &ProofWanted) -> Answer<Page> {
+pub(in crate::memory) fn proof(chronicle: &Chronicle, seals: Seals<'_>, wanted: &ProofWanted) -> Answer<Page> {
     let head = chronicle.head().seq;
     if wanted.seq == 0 || wanted.seq > wanted.size || wanted.size > head {
         let why = format!("line {} of the first {}: the chronicle has {head} lines", wanted.seq, wanted.size);
@@ -97,7 +98,7 @@ pub(in crate::memory) fn proof(chronicle: &Chronicle, wanted: &ProofWanted) -> A
     let row = chronicle.index().row(wanted.seq)?;
     let row =
         row.ok_or_else(|| refused(RefusalCode::Unknown, "audit.line", format!("there is no line {}", wanted.seq)))?;
-    let line = String::from_utf8_lossy(&chronicle.log().read_line(row.place)?).into_owned();
+    let line = String::from_utf8_lossy(&seals.line(&chronicle.read(&row)?)).into_owned();
     let path: Vec<String> = proof.path.iter().map(ToString::to_string).collect();
     let mut page = Page::default();
     page.add(&LineProof { seq: proof.seq, size: proof.size, line, path, root: proof.root.to_string() })?;
@@ -132,16 +133,16 @@ pub(in crate::memory) fn secrets(chronicle: &Chronicle, from: u64) -> Answer<Pag
     }
 }
 
-/// The last lines, as they stand in the files.
+/// The last lines.
 ///
 /// # Errors
 /// When they cannot be read.
-pub(in crate::memory) fn tail(chronicle: &Chronicle, word: &Tail) -> Answer<(Tailed, Vec<u8>)> {
+pub(in crate::memory) fn tail(chronicle: &Chronicle, seals: Seals<'_>, word: &Tail) -> Answer<(Tailed, Vec<u8>)> {
     let rows = chronicle.index().last_rows(word.after, word.lines.min(MAX_TAIL))?;
     let mut kept = Vec::new();
     let mut bytes = 0;
     for row in rows.iter().rev() {
-        let line = chronicle.log().read_line(row.place)?;
+        let line = seals.line(&chronicle.read(row)?);
         bytes += line.len() + 1;
         if bytes > MAX_PAGE_BYTES && !kept.is_empty() {
             break;
@@ -161,8 +162,9 @@ fn fits_row(wanted: &SearchWanted, row: &IndexRow) -> bool {
         && (wanted.turn.is_empty() || turn_fits())
 }
 
-fn fits_event(wanted: &SearchWanted, event: &Event, text: &str) -> bool {
+/// What a sealed line says is not searched: whether it is found would tell what stands in it.
+fn fits_event(wanted: &SearchWanted, seals: Seals<'_>, event: &Event, text: &str) -> bool {
     (wanted.emitter.is_empty() || event.emitter.text() == wanted.emitter)
         && (wanted.peer.is_empty() || event.peer == wanted.peer)
-        && (text.is_empty() || event.payload.to_lowercase().contains(text))
+        && (text.is_empty() || !seals.hold(&event.peer) && event.payload.to_lowercase().contains(text))
 }

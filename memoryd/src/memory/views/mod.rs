@@ -3,6 +3,7 @@
 
 pub(super) mod lines;
 pub(super) mod outlines;
+pub(super) mod sealed;
 
 use metnos_proto::msg::common::RefusalCode;
 use metnos_proto::msg::memoryd::QueryResult;

@@ -9,16 +9,17 @@ use metnos_proto::msg::memoryd::{
 use super::super::Memory;
 use super::super::journal::{Answer, Asker, refused};
 use super::super::recollection::{explain, found_items};
+use super::super::views::sealed::Seals;
 use super::super::views::{self, lines};
 use crate::chronicle::payload::Checkpoint;
 
 impl Memory {
-    /// The last lines, as they stand in the files.
+    /// The last lines, those of others without their words.
     ///
     /// # Errors
     /// When they cannot be read.
     pub fn tail(&self, word: &Tail) -> Answer<(Tailed, Vec<u8>)> {
-        lines::tail(self.chronicle(), word)
+        lines::tail(self.chronicle(), self.seals(), word)
     }
 
     /// Every mnest, as a JSON array.
@@ -52,9 +53,9 @@ impl Memory {
     pub fn query(&self, query: &Query) -> Answer<(QueryResult, Vec<u8>)> {
         let chronicle = self.chronicle();
         let page = match query {
-            Query::Lines(wanted) => lines::lines(chronicle, wanted)?,
-            Query::Search(wanted) => lines::search(chronicle, wanted)?,
-            Query::Proof(wanted) => lines::proof(chronicle, wanted)?,
+            Query::Lines(wanted) => lines::lines(chronicle, self.seals(), wanted)?,
+            Query::Search(wanted) => lines::search(chronicle, self.seals(), wanted)?,
+            Query::Proof(wanted) => lines::proof(chronicle, self.seals(), wanted)?,
             Query::Secrets(from) => lines::secrets(chronicle, *from)?,
             Query::Mnests(wanted) => self.usage.heaviest(wanted)?,
             Query::Proposals => views::list(self.usage.proposals()?)?,
@@ -70,6 +71,10 @@ impl Memory {
     /// # Errors
     /// When the question is no text, there is no such line, or memory cannot be read.
     pub fn recollect(&mut self, word: &Recollect, beside: &[u8]) -> Answer<(Recollected, Vec<u8>)> {
+        match word {
+            Recollect::Search(search) | Recollect::Late(search) => self.seals().admit(&search.peer)?,
+            Recollect::Explain(_) | Recollect::Traces => {}
+        }
         let chronicle = &self.journal.chronicle;
         match word {
             Recollect::Search(search) => {
@@ -83,9 +88,18 @@ impl Memory {
                 let talk = self.medium.recent_talk(chronicle, search)?;
                 found_items(talk.messages.len() + talk.summaries.len() + talk.tasks.len(), &talk)
             }
-            Recollect::Explain(seq) => found_items(1, &explain(chronicle, *seq)?),
+            Recollect::Explain(seq) => {
+                let explained = explain(chronicle, *seq)?;
+                self.seals().admit(&explained.peer)?;
+                found_items(1, &explained)
+            }
             Recollect::Traces => found_items(self.usage.traces().traces.len(), self.usage.traces()),
         }
+    }
+
+    /// What of others is withheld from the owner at this moment.
+    pub(in crate::memory) fn seals(&self) -> Seals<'_> {
+        Seals::new(&self.who_is_who, self.chronicle().now_ms())
     }
 
     /// A measurement, where nothing has been lived.

@@ -94,7 +94,7 @@ impl Memory {
             let now_ms = self.chronicle().now_ms();
             self.schedules.was_shown(&word.principal, &rows, now_ms);
         }
-        Ok(self.shown(&rows, &now, word.lang))
+        Ok(self.shown_to(&word.principal, &rows, &now, word.lang))
     }
 
     /// Changes schedules, all of those that are meant or none.
@@ -107,7 +107,17 @@ impl Memory {
         self.flush()?;
         let now = self.schedules_now()?;
         let now_ms = self.chronicle().now_ms();
+        if word.principal.is_empty() && matches!(word.change.which, Which::Called(_)) {
+            // Whether one is found would tell what stands in it.
+            let why = "at the machine a reminder is named by its number";
+            return Err(refused(RefusalCode::Invalid, "schedule.number", why));
+        }
         let rows = self.schedules.meant(&self.person(&word.principal), &word.change.which, now_ms)?;
+        if word.principal.is_empty() && rows.iter().any(|row| row.message && self.who_is_who.is_anothers(&row.to)) {
+            // What somebody is to be told of a broken seal is not taken back.
+            let why = "what another person is told is not changed at the machine";
+            return Err(refused(RefusalCode::Denied, "schedule.message", why));
+        }
         let becomes = match &word.change.act {
             ScheduleAct::Move(parts) => return self.move_schedule(asker, word, &parts.join(" "), rows, &now),
             ScheduleAct::Pause => ScheduleState::Paused,
@@ -122,7 +132,7 @@ impl Memory {
         self.flush()?;
         let read = |row: &ScheduleRow| self.schedules.store().get(row.number);
         let rows: Vec<ScheduleRow> = rows.iter().filter_map(|row| read(row).transpose()).collect::<Result<_>>()?;
-        Ok(self.shown(&rows, &now, word.lang))
+        Ok(self.shown_to(&word.principal, &rows, &now, word.lang))
     }
 
     /// Puts a schedule to the time that these words name; one that was given already is planned once more.
@@ -175,7 +185,7 @@ impl Memory {
         self.stage_schedule(asker, &row.principal, None, &event)?;
         self.flush()?;
         let row = self.schedules.store().get(row.number)?.ok_or_else(behind)?;
-        Ok(self.shown(&[row], now, word.lang))
+        Ok(self.shown_to(&word.principal, &[row], now, word.lang))
     }
 
     /// Shows a schedule with its last firings.
@@ -188,7 +198,7 @@ impl Memory {
             || refused(RefusalCode::Unknown, "schedule.unknown", format!("there is no schedule {}", word.number));
         let row = self.schedules.store().get(word.number)?.ok_or_else(none)?;
         let firings = self.schedules.store().firings(word.number)?;
-        let schedule = self.shown(&[row], &now, word.lang).0.pop().ok_or_else(behind)?;
+        let schedule = self.shown_to("", &[row], &now, word.lang).0.pop().ok_or_else(behind)?;
         Ok(ScheduleHistory { schedule, firings })
     }
 
@@ -303,6 +313,19 @@ impl Memory {
             ..row.view(now, self.schedules.zone().1, lang)
         };
         ScheduleList(rows.iter().map(view).collect())
+    }
+
+    /// The same for this principal; for an empty one, the owner at the machine, without the words of what is between others.
+    fn shown_to(&self, principal: &str, rows: &[ScheduleRow], now: &Zoned, lang: Lang) -> ScheduleList {
+        let mut list = self.shown(rows, now, lang);
+        let seals = self.seals();
+        let between_others = |view: &ScheduleView| seals.hold(&view.principal) && seals.hold(&view.to);
+        for view in list.0.iter_mut().filter(|view| principal.is_empty() && between_others(view)) {
+            view.what.clear();
+            view.when.clear();
+            view.sealed = true;
+        }
+        list
     }
 
     /// All principals of the person who speaks as this one; none for an empty one, which is everybody.

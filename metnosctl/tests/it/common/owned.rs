@@ -106,6 +106,11 @@ pub fn pairing(ask: &PairingAsk) -> PairingAnswer {
     }
 }
 
+pub fn seals() -> BrokenSeals {
+    let (who, why) = (NASTY.to_owned(), NASTY.to_owned());
+    BrokenSeals(vec![BrokenSeal { who, principals: vec!["telegram:1".into()], why, until_ms: 1 }])
+}
+
 pub fn persons(ask: &PersonsAsk) -> PersonsAnswer {
     let person = |name: &str| PersonView {
         name: name.to_owned(),

@@ -8,7 +8,7 @@ use metnos_proto::doc::budget::BudgetAnswer;
 use metnos_proto::doc::card::{CardList, CardView};
 use metnos_proto::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAnswer, QuarantineReport};
 use metnos_proto::doc::grant::GrantList;
-use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer, PersonsAnswer};
+use metnos_proto::doc::people::{AutonomyAnswer, BrokenSeals, PairingAnswer, PersonsAnswer};
 use metnos_proto::doc::policy::PolicyCheck;
 use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
 use metnos_proto::doc::undo::{ActList, UndoReport};
@@ -165,6 +165,17 @@ impl ctl_policyd::ServeBlocking for Daemon {
     ) -> Served<Doc<PersonsAnswer>, 1> {
         self.heard(format!("persons {ask:?}"));
         told(&owned::persons(&ask))
+    }
+
+    fn seals(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: SealAsk,
+        _: [Sealed; 0],
+    ) -> Served<Doc<BrokenSeals>, 1> {
+        self.heard(format!("seals {ask:?}"));
+        told(&owned::seals())
     }
 
     fn autonomy(

@@ -151,7 +151,7 @@ impl Principals {
                 Ok(Paired::Code(StrangersCode { code: code.show(), seconds }))
             }
             PairingReply::Known(admission) => {
-                let _one = self.changing.lock().await;
+                let _one = self.change.one.lock().await;
                 self.know(&principal.name, &admission, "by invitation").await?;
                 Ok(Paired::Known)
             }
@@ -205,6 +205,8 @@ impl Principals {
             .await
             .map_err(|error| not_durable(&error))?;
         self.paired.borrow_mut().0.insert(name.to_owned(), Person { standing, since_ms: now });
+        // Which principals are the owner's has changed.
+        self.tell_household().await;
         Ok(())
     }
 
@@ -223,7 +225,7 @@ impl Principals {
             PairingAsk::List => Ok(PairingAnswer::People(self.list_people(now))),
             PairingAsk::Approve(ask) => {
                 let admission = self.admission(ask.channel, ask.standing, &ask.person)?;
-                let _one = self.changing.lock().await;
+                let _one = self.change.one.lock().await;
                 let code = Code::parse(&ask.code);
                 let sender = self.book.borrow_mut().approve(ask.channel, code, now).map_err(fault)?;
                 let name = format!("{}:{sender}", ask.channel.name());
@@ -246,7 +248,7 @@ impl Principals {
                 }))
             }
             PairingAsk::Revoke(name) => {
-                let _one = self.changing.lock().await;
+                let _one = self.change.one.lock().await;
                 self.unpair(by, &name, forget).await.map(PairingAnswer::Revoked)
             }
             PairingAsk::Speaks(ask) => self.set_lang(by, ask).await.map(PairingAnswer::Speaks),
@@ -301,6 +303,8 @@ impl Principals {
         if self.persons.borrow().spoken_as(name).is_some() {
             let rest = self.persons.borrow().joined(name, None);
             self.persons_are(rest, &format!("{by}: nobody speaks as {name} any more")).await?;
+        } else {
+            self.tell_household().await;
         }
         Ok(Unpaired { principal: name.to_owned(), standing: Standing::Stranger.into(), turns_ended: ended as u64 })
     }

@@ -2,7 +2,6 @@
 //! one.
 
 use metnos_proto::doc::people::{PersonRemoved, PersonsAnswer};
-use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::people::{AddPerson, ChangePerson, JoinPerson, PersonsAsk};
 use rusqlite::params;
@@ -11,7 +10,6 @@ use super::{Person, Persons, role_name, unknown};
 use crate::guard::shown;
 use crate::people::Principals;
 use crate::people::pairing::Forget;
-use crate::refusals::memory_gone;
 use crate::store::{not_durable, signed};
 
 impl Principals {
@@ -26,7 +24,7 @@ impl Principals {
         forget: Forget<'_>,
     ) -> Result<PersonsAnswer, Refusal> {
         // Two changes at once would each begin from what the other is about to replace.
-        let _one = self.changing.lock().await;
+        let _one = self.change.one.lock().await;
         let name = match ask {
             PersonsAsk::List => return Ok(PersonsAnswer::Persons(self.persons.borrow().list())),
             PersonsAsk::Show(name) => self.exact(&name)?,
@@ -115,8 +113,7 @@ impl Principals {
     /// The persons are these from now on, as soon as that is recorded, memoryd knows, and it is written down.
     pub(crate) async fn persons_are(&self, persons: Persons, line: &str) -> Result<(), Refusal> {
         self.base.chronicled("person", line).await?;
-        let told = self.base.memory.household(TraceId::NONE, persons.household(), []).await;
-        told.map_err(|error| memory_gone(&error))?;
+        self.household_told(&persons).await?;
         let rows: Vec<(String, &'static str, String, u64)> = persons
             .all
             .iter()
@@ -149,9 +146,9 @@ impl Principals {
 
     /// Tells memoryd who is who.
     pub(crate) async fn tell_household(&self) {
-        let household = self.persons.borrow().household();
-        if let Err(error) = self.base.memory.household(TraceId::NONE, household, []).await {
-            tracing::warn!(%error, "memoryd does not know who is who: each channel has a memory of its own");
+        let persons = self.persons.borrow().clone();
+        if let Err(refusal) = self.household_told(&persons).await {
+            tracing::warn!(%refusal, "memoryd does not know who is who: each channel has a memory of its own");
         }
     }
 }

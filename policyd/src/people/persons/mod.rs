@@ -206,7 +206,7 @@ impl Persons {
         })
     }
 
-    /// As memoryd is told of them.
+    /// As memoryd is told of them; of the owner's principals, only those at the terminal.
     pub(crate) fn household(&self) -> Household {
         let one = |(name, person): (&String, &Person)| Member {
             name: name.clone(),
@@ -214,7 +214,8 @@ impl Persons {
             also: person.also.clone(),
             principals: self.principals(name),
         };
-        Household { people: self.all.iter().map(one).collect() }
+        let owner = self.terminal.clone();
+        Household { people: self.all.iter().map(one).collect(), owner, unsealed: Vec::new() }
     }
 
     /// Whether a person may be called so, beside `but`, which is the same person's.

@@ -95,7 +95,7 @@ impl FakeMemory {
             altered: RefCell::default(),
             clean: RefCell::default(),
             schedules: FakeSchedules::default(),
-            household: RefCell::new(Household { people: Vec::new() }),
+            household: RefCell::new(Household { people: Vec::new(), owner: Vec::new(), unsealed: Vec::new() }),
         }
     }
 

@@ -31,6 +31,7 @@ impl FakeSchedules {
             state: ScheduleState::Active,
             moved_ms: 0,
             made_ms: self.made_ms.get(),
+            sealed: false,
         };
         self.kept.borrow_mut().push(one.clone());
         ScheduleList(vec![one])
