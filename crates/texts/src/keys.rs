@@ -64,6 +64,8 @@ keys! {
     Message = "message" ("what", "from"),
     PersonUnknown = "person-unknown" ("name", "names"),
     ReminderNone = "reminder-none" (),
+    ReminderOnly = "reminder-only" (),
+    ReminderNoneThen = "reminder-none-then" ("when"),
     ReminderLine = "reminder-line" ("number", "when", "what", "state", "who"),
     ReminderChanged = "reminder-changed" ("act", "what", "when", "who"),
     ReminderOfWhat = "reminder-of-what" (),

@@ -52,6 +52,8 @@ message = { $from ->
 seal-broken = The owner of this house reads for one hour what I keep of what you said and asked. The reason given: { $why }
 person-unknown = I know nobody called { $name } here, so I passed nothing on. I know { $names }.
 reminder-none = Nothing is planned.
+reminder-none-then = { $when } I have nothing planned for you. I know only reminders: a calendar I cannot read yet.
+reminder-only = These are only reminders: a calendar I cannot read yet.
 reminder-line = { $number }. { $when }: { $what }{ $who ->
     [none] {""}
    *[other] {" "}(for { $who })

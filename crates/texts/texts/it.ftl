@@ -52,6 +52,8 @@ message = { $from ->
 seal-broken = Il proprietario di casa legge per un’ora quello che conservo di ciò che hai detto e chiesto. Il motivo indicato: { $why }
 person-unknown = Qui non conosco nessuno di nome { $name }, quindi non ho riferito niente. Conosco { $names }.
 reminder-none = Non c'è niente in programma.
+reminder-none-then = { $when } non ho nulla in programma per te. Conosco solo i promemoria: un calendario non lo so ancora leggere.
+reminder-only = Questi sono solo i promemoria: un calendario non lo so ancora leggere.
 reminder-line = { $number }. { $when }: { $what }{ $who ->
     [none] {""}
    *[other] {" "}(per { $who })

@@ -2,7 +2,7 @@
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use jiff::{SignedDuration, Timestamp, Zoned};
 use metnos_proto::doc::schedule::{ScheduleState, ScheduleView};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::Lang;
@@ -161,6 +161,15 @@ impl ScheduleRow {
             }
             Cadence::Once(_) | Cadence::Cron(_) | Cadence::Rule { .. } => self.cadence.told(language, now),
         }
+    }
+
+    /// Whether it is due from `start` on and before `end`.
+    #[must_use]
+    pub fn is_due_within(&self, zone: &TimeZone, start: &Zoned, end: &Zoned) -> bool {
+        let before = start.datetime().checked_sub(SignedDuration::from_secs(1)).unwrap_or_else(|_| start.datetime());
+        let due = self.cadence.next_due(zone, self.after.max(before));
+        self.state == ScheduleState::Active
+            && due.is_some_and(|due| start.timestamp() <= due.at && due.at < end.timestamp())
     }
 
     /// As people and programs see it, on the clock of `now`.

@@ -206,7 +206,7 @@ impl Policy {
         match ask.order {
             Order::Remind(remind) => self.keep(&principal, (ask.turn, trace), &remind, lang).await,
             Order::Tell(tell) => self.tell(&principal, (ask.turn, trace), &tell, lang).await,
-            Order::List => self.listed(principal.name, lang, false).await,
+            Order::List(when) => self.listed(principal.name, lang, false, when).await,
             Order::Change(change) => self.changed(principal.name, change, lang).await,
         }
     }
@@ -217,7 +217,7 @@ impl Policy {
     /// When memoryd refuses.
     pub(crate) async fn schedules(&self, principal: &Principal, ask: ScheduleAsk) -> Result<ScheduleList, Refusal> {
         match ask {
-            ScheduleAsk::List(ended) => self.listed(String::new(), self.base.setting.lang, ended).await,
+            ScheduleAsk::List(ended) => self.listed(String::new(), self.base.setting.lang, ended, String::new()).await,
             ScheduleAsk::Change(change) => {
                 let spoken = match &change.act {
                     ScheduleAct::Move(when) => metnos_reflex::spoken_in(&when.join(" ")),
@@ -274,8 +274,8 @@ impl Policy {
         doc.open(kept)
     }
 
-    async fn listed(&self, principal: String, lang: Lang, ended: bool) -> Result<ScheduleList, Refusal> {
-        let ask = ListSchedules { principal, lang, ended, shown: true };
+    async fn listed(&self, principal: String, lang: Lang, ended: bool, when: String) -> Result<ScheduleList, Refusal> {
+        let ask = ListSchedules { principal, lang, ended, when, shown: true };
         let asked = self.base.memory.list_schedules(TraceId::NONE, ask, []).await;
         let (doc, listed) = asked.map_err(RpcError::into_refusal)?;
         doc.open(listed)
@@ -288,7 +288,8 @@ impl Policy {
     /// When the last was a message, which others have by now; when memoryd does not answer, or the acts cannot be read.
     pub(super) async fn cancel_last(&self, principal: &Principal) -> Result<Option<String>, Refusal> {
         let lang = self.base.setting.lang;
-        let ask = ListSchedules { principal: principal.name.clone(), lang, ended: true, shown: false };
+        let ask =
+            ListSchedules { principal: principal.name.clone(), lang, ended: true, when: String::new(), shown: false };
         let asked = self.base.memory.list_schedules(TraceId::NONE, ask, []).await;
         let (doc, listed) = asked.map_err(RpcError::into_refusal)?;
         let may_be = |one: &ScheduleView| {
@@ -345,7 +346,7 @@ impl Turn {
             return Err(no("schedule.unattended", why, "ask for it yourself"));
         }
         match order {
-            Order::List => return Ok(()),
+            Order::List(_) => return Ok(()),
             Order::Remind(remind) => {
                 // "Remind me to call." "When?" "Tomorrow at nine."
                 let said = |part: &String| self.flow.own_words().mention(part) || self.earlier.mention(part);
@@ -474,7 +475,7 @@ mod tests {
                         let asks = words.starts_with("cancel");
                         prop_assert!(asks && change.act != ScheduleAct::Resume, "{:?} in {}", order, words);
                     }
-                    Order::List | Order::Tell(_) => {}
+                    Order::List(_) | Order::Tell(_) => {}
                 }
             }
         }
@@ -491,7 +492,7 @@ mod tests {
             to: String::new(),
         });
         assert_eq!(turn.begin_schedule(&order).map_err(|no| no.rule), Err("schedule.unattended".to_owned()));
-        assert!(turn.begin_schedule(&Order::List).is_err());
+        assert!(turn.begin_schedule(&Order::List(String::new())).is_err());
     }
 
     #[test]

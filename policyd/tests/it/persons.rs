@@ -108,7 +108,7 @@ fn persons_role_decides_what_their_principals_are() {
         house.persons(change("luca", Role::Adult)).await.unwrap();
         assert_eq!(house.standing("3").await.0, Standing::Adult);
         let planner = house.world.planner(1).await;
-        let order = ScheduleOrder { turn: open, lang: Lang::En, order: Order::List };
+        let order = ScheduleOrder { turn: open, lang: Lang::En, order: Order::List(String::new()) };
         assert!(planner.schedule(NO, order, []).await.is_err(), "a turn of the child's is over");
         assert_eq!(house.persons(change("Luca", Role::Owner)).await.unwrap_err().rule, "people.form");
         house.persons(PersonsAsk::Remove("Marco".into())).await.unwrap();

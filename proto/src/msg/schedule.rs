@@ -43,8 +43,8 @@ words! {
         Remind(Remind),
         /// Tell somebody else something, at once.
         Tell(Tell),
-        /// List what is planned.
-        List,
+        /// List what is planned: all of it, or what is due at the time that these words name.
+        List(String),
         /// Change what is planned.
         Change(ScheduleChange),
     }
@@ -177,6 +177,8 @@ words! {
         pub lang: Lang,
         /// Also those that have ended.
         pub ended: bool,
+        /// Only those that are due at the time that these words name; empty for all. At most [`MAX_WHEN`] bytes.
+        pub when: String,
         /// Whether the principal is shown the list, so that "the second one" means one of it.
         pub shown: bool,
     }
@@ -270,7 +272,7 @@ impl Order {
         match self {
             Self::Remind(remind) => !remind.to.is_empty(),
             Self::Tell(_) => true,
-            Self::List | Self::Change(_) => false,
+            Self::List(_) | Self::Change(_) => false,
         }
     }
 }

@@ -47,7 +47,7 @@ pub fn told(lang: Lang, order: &Order, schedules: &ScheduleList, zone: &str) -> 
     let text = match order {
         Order::Remind(_) => all.iter().map(|one| made(lang, one, zone)).collect::<Vec<_>>().join("\n"),
         Order::Tell(_) => sent(lang, all),
-        Order::List => listed(lang, all),
+        Order::List(when) => listed(lang, when, all),
         Order::Change(change) => all.iter().map(|one| changed(lang, &change.act, one)).collect::<Vec<_>>().join("\n"),
     };
     text + "\n"
@@ -93,9 +93,15 @@ fn sent(lang: Lang, all: &[ScheduleView]) -> String {
     lines.join(" ")
 }
 
-fn listed(lang: Lang, all: &[ScheduleView]) -> String {
-    if all.is_empty() {
-        return say(lang, Key::ReminderNone);
+/// What is planned, at the time that was asked for where one was.
+fn listed(lang: Lang, when: &str, all: &[ScheduleView]) -> String {
+    match (all.is_empty(), when) {
+        (true, "") => return say(lang, Key::ReminderNone),
+        (true, when) => {
+            let when = sentence_begin(&visible(when));
+            return tell(lang, Key::ReminderNoneThen, &[("when", (&when).into())]);
+        }
+        (false, _) => {}
     }
     let line = |(at, one): (usize, &ScheduleView)| {
         let state = if one.state == ScheduleState::Paused { "paused" } else { "active" };
@@ -108,7 +114,15 @@ fn listed(lang: Lang, all: &[ScheduleView]) -> String {
         ];
         tell(lang, Key::ReminderLine, &[&values[..], &[("number", number.into())]].concat())
     };
-    all.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+    let mut lines: Vec<String> = all.iter().enumerate().map(line).collect();
+    lines.extend((!when.is_empty()).then(|| say(lang, Key::ReminderOnly)));
+    lines.join("\n")
+}
+
+/// The same with a capital at its beginning.
+fn sentence_begin(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
 }
 
 fn changed(lang: Lang, act: &ScheduleAct, one: &ScheduleView) -> String {

@@ -20,6 +20,38 @@ const LISTS: &str = "
     che cosa c e in programma
     che cosa ho|abbiamo|hai in programma
     cosa|che ho|abbiamo in programma";
+/// Questions for what is to be done at a time that stands with them.
+const AGENDA: &str = "
+    what|whats do|must|should|have i|we have|got|need [to] do
+    what do i|we have|need [to] do
+    what do i|we have [on|planned|scheduled|coming] [up]
+    what have i|we got [on|planned|scheduled|to] [do]
+    what must|should i|we do
+    what am i supposed to do
+    what are we supposed to do
+    what|whats is|s [there] [to] do|on|up|due|happening|planned|scheduled [for|with] [me|us]
+    whats [there] on|due|planned|scheduled [for|with] [me|us]
+    what is|s [on] my|our agenda|plan|schedule|program|programme
+    whats [on] my|our agenda|plan|schedule|program|programme
+    do|have i|we have|got anything|something [on|due|planned|scheduled|to] [do]
+    have i|we got anything|something [on|due|planned|scheduled|to] [do]
+    [is] [there] anything|something [on|due|planned|scheduled|to] [do] [for] [me|us]
+    [what is|s] my|our agenda|plan|schedule
+    cosa|che devo|dobbiamo fare
+    che cosa devo|dobbiamo fare
+    cosa|che ho|abbiamo [da|in] [fare|programma|agenda]
+    che cosa ho|abbiamo [da|in] [fare|programma|agenda]
+    cosa|che c e|ce [da|in] [fare|programma|agenda]
+    che cosa c e [da|in] [fare|programma|agenda]
+    cosa|che ce|mi|ci aspetta
+    che|quali impegni ho|abbiamo|ci [sono]
+    che|quali impegni
+    ho|abbiamo [qualche] impegni|impegno
+    ho|abbiamo qualcosa [da|in] [fare|programma|agenda]
+    [la] [mia] agenda|programma
+    [il] [mio] programma";
+/// What may stand between such a question and its time.
+const BETWEEN: &str = "on|for|at|in|by|until|during|over|of|the|di|del|della|per|il|la|a|al|alla|nel|nella|entro|durante|there|please|me|us|s";
 /// What is asked for.
 const THINGS: &str = "reminders|alarms|timers|reminder|alarm|timer|promemoria|sveglie|sveglia|allarmi";
 /// What asks for it, before it or with it.
@@ -44,6 +76,15 @@ fn is_one_of(words: &str, said: &str) -> bool {
     words.split('|').any(|word| word.trim() == said)
 }
 
+/// Whether words may ask for what is planned, by how they begin or what they name: reading times costs more than all the rest.
+pub(super) fn may_ask(said: &[&str]) -> bool {
+    const BEGINS: &str = "what|whats|which|do|have|is|any|anything|something|my|our|show|list|read|tell|give|see|check|how|are|does|can|could|\
+        cosa|che|quali|quale|quanti|quante|ho|abbiamo|hai|c|ci|mostra|mostrami|elenca|elencami|elenco|lista|leggi|leggimi|dimmi|dammi|\
+        fammi|la|il|mia|mio|i|le|tutti|tutte|qualche|agenda|programma|controlla|all|reminders|reminder|alarms|alarm|timers|timer|\
+        promemoria|sveglie|sveglia|allarmi";
+    said.iter().take(3).any(|word| is_one_of(BEGINS, word))
+}
+
 /// Whether the words ask for what is planned, and for nothing else: each of them is known.
 pub(super) fn is_asked(said: &[&str]) -> bool {
     if forms::is_whole(LISTS, said) {
@@ -60,6 +101,16 @@ pub(super) fn is_asked(said: &[&str]) -> bool {
     let reminds = said.iter().filter(|word| is_one_of(REMINDS, word)).count() == 1;
     let foretells = reminds && said.len() > 2 && said.iter().take(2).any(|word| is_one_of(ABOUT, word));
     lists || foretells && said.iter().all(|word| is_one_of(WILL, word) || is_one_of(REMINDS, word))
+}
+
+/// Whether the words, of which those of a time were taken away, ask for what is planned then: for reminders, or for what is to be done.
+pub(super) fn is_asked_then(said: &[&str]) -> bool {
+    let begin = said.iter().take_while(|word| is_one_of(BETWEEN, word)).count();
+    let end = said.iter().rev().take_while(|word| is_one_of(BETWEEN, word)).count();
+    let bare = said.get(begin..said.len().saturating_sub(end)).unwrap_or_default();
+    // "What is on tomorrow": the word may belong to the question as well.
+    let ends = (0..=end).map(|more| &said[begin.min(said.len())..(said.len() - end + more).max(begin)]);
+    is_asked(bare) || ends.into_iter().any(|words| !words.is_empty() && forms::is_whole(AGENDA, words))
 }
 
 /// Whether the words are one reminder or alarm by itself, which is no question: "the alarm", "a timer", "sveglia".

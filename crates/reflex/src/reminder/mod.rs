@@ -12,7 +12,7 @@ use std::ops::Range;
 use metnos_calendar::Zone;
 use metnos_proto::envelope::{Envelope, PersonNamed};
 use metnos_proto::msg::common::Lang;
-use metnos_proto::msg::schedule::{MAX_PARTS, MAX_WHAT, Order, Remind, ScheduleChange};
+use metnos_proto::msg::schedule::{MAX_PARTS, MAX_WHAT, MAX_WHEN, Order, Remind, ScheduleChange};
 use metnos_when::{Context, Kind, Language, Reading, Zoned};
 
 use crate::answer::reminders;
@@ -201,10 +201,16 @@ pub fn asked(text: &str, envelope: &Envelope) -> Option<Asked> {
     let now = now_of(envelope)?;
     let phrase = Phrase::of(text, envelope.lang)?;
     let said = phrase.plain();
-    if listing::is_asked(&forms::mended(said.iter().copied())) {
-        return Some(Asked::Order(Order::List, phrase.lang));
+    let mended = forms::mended(said.iter().copied());
+    if listing::may_ask(&mended) {
+        if let Some((when, lang)) = listed_then(&phrase, &now) {
+            return Some(Asked::Order(Order::List(when), lang));
+        }
+        if listing::is_asked(&mended) {
+            return Some(Asked::Order(Order::List(String::new()), phrase.lang));
+        }
     }
-    let was_listed = envelope.recent.last().is_some_and(|last| is_list(&last.text, envelope.lang));
+    let was_listed = envelope.recent.last().is_some_and(|last| is_list(&last.text, envelope.lang, Some(&now)));
     let changed = change::asked(&phrase, was_listed).map(|change| (change, phrase.lang));
     if let Some((change, lang)) = changed.or_else(|| moved(&phrase, &now, was_listed)) {
         return Some(Asked::Order(Order::Change(change), lang));
@@ -218,14 +224,37 @@ pub fn asked(text: &str, envelope: &Envelope) -> Option<Asked> {
     completed(asked, &phrase, &now)
 }
 
+/// The time, in the words as they stand, of a question for what is planned then, and the language of these words: "what do I have to
+/// do tomorrow?". Where the words do not show it, the other language is tried as well.
+fn listed_then(phrase: &Phrase<'_>, now: &Zoned) -> Option<(String, Lang)> {
+    languages(phrase).find_map(|lang| Some((listed_in(phrase, lang, now)?, lang)))
+}
+
+/// The language of words, and the other one where they do not show it.
+fn languages(phrase: &Phrase<'_>) -> impl Iterator<Item = Lang> {
+    let other = if phrase.lang == Lang::En { Lang::It } else { Lang::En };
+    std::iter::once(phrase.lang).chain(std::iter::once(other).filter(|_| phrase.spoken.is_none()))
+}
+
+fn listed_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned) -> Option<String> {
+    let reading = read(phrase.text, lang, now);
+    let is_span = matches!(reading.kind, Kind::Instant | Kind::Interval) && reading.start.is_some();
+    let [span] = reading.spans.as_slice() else { return None };
+    let outside = |word: &&crate::words::phrase::Word| word.end <= span.start || span.end <= word.start;
+    let mut rest: Vec<&str> = phrase.words.iter().filter(outside).map(|word| word.plain.as_str()).collect();
+    // "What's on tomorrow": the word belongs to both.
+    let is_on = phrase.words.iter().any(|word| word.start == span.start && word.plain == "on");
+    rest.extend(is_on.then_some("on"));
+    let when = phrase.text.get(span.clone()).filter(|when| is_span && when.len() <= MAX_WHEN)?;
+    listing::is_asked_then(&forms::mended(rest.into_iter())).then(|| when.to_owned())
+}
+
 /// A request for another time, and the language of its words; where they do not show it, the other one is tried as well.
 fn moved(phrase: &Phrase<'_>, now: &Zoned, was_listed: bool) -> Option<(ScheduleChange, Lang)> {
     if !change::may_move(phrase) {
         return None;
     }
-    let other = if phrase.lang == Lang::En { Lang::It } else { Lang::En };
-    let others = std::iter::once(other).filter(|_| phrase.spoken.is_none());
-    std::iter::once(phrase.lang).chain(others).find_map(|lang| Some((moved_in(phrase, lang, now, was_listed)?, lang)))
+    languages(phrase).find_map(|lang| Some((moved_in(phrase, lang, now, was_listed)?, lang)))
 }
 
 /// The same in one language: such a request ends with its time, which is read by itself. In "the second one to 18:00" stands
@@ -255,8 +284,12 @@ fn moved_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned, was_listed: bool) -> O
 }
 
 /// Whether words ask for what is planned.
-fn is_list(text: &str, lang: Lang) -> bool {
-    Phrase::of(text, lang).is_some_and(|phrase| listing::is_asked(&phrase.plain()))
+fn is_list(text: &str, lang: Lang, now: Option<&Zoned>) -> bool {
+    Phrase::of(text, lang).is_some_and(|phrase| {
+        let said = phrase.plain();
+        listing::may_ask(&said)
+            && (listing::is_asked(&said) || now.is_some_and(|now| listed_then(&phrase, now).is_some()))
+    })
 }
 
 /// The current time in the household's time zone; `None` if the envelope carries no time.

@@ -41,7 +41,13 @@ impl Memory {
     }
 
     fn planned(&mut self, principal: &str) -> Vec<ScheduleView> {
-        let word = ListSchedules { principal: principal.to_owned(), lang: Lang::En, ended: false, shown: true };
+        let word = ListSchedules {
+            principal: principal.to_owned(),
+            lang: Lang::En,
+            ended: false,
+            when: String::new(),
+            shown: true,
+        };
         self.list_schedules(&word).unwrap().0
     }
 
@@ -94,6 +100,57 @@ fn reminder_fires_once_at_its_time_and_is_completed() {
     let history = memory.show_schedule(&ShowSchedule { number: 1, lang: Lang::En }).unwrap();
     assert_eq!((history.schedule.state, history.firings.len()), (ScheduleState::Completed, 1));
     assert_eq!(history.firings[0].state, FiringState::Delivered);
+}
+
+#[test]
+fn list_of_a_time_has_what_is_due_then_and_nothing_else() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    // It is Saturday, 25 April 2026.
+    for (what, when) in [
+        ("call", "tomorrow at 9"),
+        ("pay", "on Monday at 10"),
+        ("bins", "every Sunday at 7:30"),
+        ("water", "every day at 19:00"),
+        ("bake", "in 2 minutes"),
+    ] {
+        memory.plan(PEER, what, when);
+    }
+    memory.change(PEER, Which::Called("bins".into()), ScheduleAct::Pause).unwrap();
+    let then = |memory: &mut Memory, when: &str| {
+        let word = ListSchedules {
+            principal: PEER.to_owned(),
+            lang: Lang::En,
+            ended: false,
+            when: when.to_owned(),
+            shown: true,
+        };
+        memory.list_schedules(&word).map(|all| all.0.into_iter().map(|one| one.what).collect::<Vec<_>>())
+    };
+    let mut all = then(&mut memory, "").unwrap();
+    all.sort();
+    assert_eq!(all, ["bake", "bins", "call", "pay", "water"]);
+    for (when, what) in [
+        ("tomorrow", &["call", "water"][..]),
+        ("today", &["bake", "water"]),
+        ("on Monday", &["pay", "water"]),
+        ("tomorrow morning", &["call"]),
+        ("tomorrow at 9", &["call"]),
+        ("tomorrow at 11", &[]),
+        ("on Thursday", &["water"]),
+        ("yesterday", &[]),
+    ] {
+        let mut found = then(&mut memory, when).unwrap();
+        found.sort();
+        assert_eq!(found, what, "{when}");
+    }
+    // "The second one" is one of those that were shown.
+    then(&mut memory, "tomorrow").unwrap();
+    let cancelled = memory.change(PEER, Which::Place(2), ScheduleAct::Cancel).unwrap();
+    assert_eq!(cancelled[0].what, "call", "which is due after the plants of today");
+    for no in ["whenever", "every Monday", "20 minutes", &"x".repeat(400)] {
+        assert!(then(&mut memory, no).is_err(), "{no}");
+    }
 }
 
 #[test]

@@ -162,8 +162,13 @@ fn reminders_between_others_are_shown_to_the_owner_without_their_words() {
     ] {
         memory.keep_schedule(policyd(), &word).unwrap();
     }
-    let list =
-        |principal: &str| ListSchedules { principal: principal.into(), lang: Lang::En, ended: false, shown: false };
+    let list = |principal: &str| ListSchedules {
+        principal: principal.into(),
+        lang: Lang::En,
+        ended: false,
+        when: String::new(),
+        shown: false,
+    };
     let all = memory.list_schedules(&list("")).unwrap().0;
     let seen = |what: &str| all.iter().find(|one| one.what == what).is_some_and(|one| !one.sealed);
     assert!(seen("take out the bins") && seen("call back"), "{all:?}");

@@ -2,7 +2,7 @@
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Zoned};
+use jiff::{SignedDuration, Span, Zoned};
 use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList, ScheduleState, ScheduleView};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
@@ -12,7 +12,7 @@ use metnos_proto::msg::schedule::{
     MAX_SCHEDULES, MAX_WHAT, MAX_WHEN, NextFiring, ScheduleAct, ShowSchedule, TakeFiring, Which,
 };
 use metnos_schedule::{Assumed, Cadence, Unfit, key_at};
-use metnos_when::{Context, Reading};
+use metnos_when::{Context, Grain, Kind, Reading};
 
 use super::super::Memory;
 use super::super::journal::{Answer, Asker, clean, refused};
@@ -89,7 +89,11 @@ impl Memory {
     /// When they cannot be read.
     pub fn list_schedules(&mut self, word: &ListSchedules) -> Answer<ScheduleList> {
         let now = self.schedules_now()?;
-        let rows = self.schedules.listed(&self.person(&word.principal), word.ended)?;
+        let mut rows = self.schedules.listed(&self.person(&word.principal), word.ended)?;
+        if !word.when.is_empty() {
+            let (start, end) = stretch(&word.when, word.lang, &now)?;
+            rows.retain(|row| !row.message && row.is_due_within(now.time_zone(), &start, &end));
+        }
         if word.shown {
             let now_ms = self.chronicle().now_ms();
             self.schedules.was_shown(&word.principal, &rows, now_ms);
@@ -372,6 +376,31 @@ fn when_due(word: &KeepSchedule, now: &Zoned) -> Answer<(Cadence, Vec<Assumed>, 
     let reading = if word.early { in_the_morning(reading) } else { reading };
     let (cadence, assumed) = Cadence::of_reading(&reading, now).map_err(|unfit| misfit(&unfit, &word.when))?;
     Ok((cadence, assumed, key_of(now)))
+}
+
+/// From when to when words about time go, both on the clock. What is a moment goes as far as it is exact: "at 9" to ten.
+fn stretch(when: &str, lang: Lang, now: &Zoned) -> Answer<(Zoned, Zoned)> {
+    let no = || {
+        let why = format!("\"{when}\" is no time at which something could be planned");
+        refused(RefusalCode::Invalid, "schedule.time", why)
+    };
+    if when.len() > MAX_WHEN {
+        return Err(no());
+    }
+    let reading = metnos_when::read(when, &Context::new(now.clone(), language_of(lang)));
+    let start = reading.start.filter(|_| matches!(reading.kind, Kind::Instant | Kind::Interval)).ok_or_else(no)?;
+    let length = match reading.grain {
+        Some(Grain::Second | Grain::Minute) | None => Span::new().minutes(1),
+        Some(Grain::Hour) => Span::new().hours(1),
+        Some(Grain::Day) => Span::new().days(1),
+        Some(Grain::Week) => Span::new().weeks(1),
+        Some(Grain::Month) => Span::new().months(1),
+        Some(Grain::Quarter) => Span::new().months(3),
+        Some(Grain::Year) => Span::new().years(1),
+        Some(Grain::Decade) => Span::new().years(10),
+    };
+    let end = reading.end.map_or_else(|| start.checked_add(length).map_err(|_| no()), Ok)?;
+    Ok((start, end))
 }
 
 /// Of two readings the one in the morning.

@@ -141,7 +141,7 @@ fn planned(order: &Value) -> Order {
         "pause" => ScheduleAct::Pause,
         "resume" => ScheduleAct::Resume,
         "move" => ScheduleAct::Move(parts("when")),
-        _ => return Order::List,
+        _ => return Order::List(String::new()),
     };
     let which = match word(order, "which") {
         "only" => Which::Only,
