@@ -91,6 +91,8 @@ pub struct Turn {
     pub undone: bool,
     /// How many schedules it has made or changed.
     pub scheduled: u32,
+    /// Whether a change of what is planned was admitted in it.
+    pub changed: bool,
     /// What the same person said just before: a reminder may be asked for in two turns.
     pub earlier: Words,
     /// The file that the call of a direct turn has given.
@@ -120,6 +122,7 @@ impl Turn {
             stopped: false,
             undone: false,
             scheduled: 0,
+            changed: false,
             earlier: Words::default(),
             file: None,
             phase: TurnPhase::Registered,

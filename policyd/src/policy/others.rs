@@ -1,6 +1,6 @@
-//! What a person has passed on to others of the household: told at once, or reminded at a time. Such a word leaves the turn for
-//! another person, so it is not the planner's to choose: policyd reads the person's words itself, by the same grammar as the
-//! reflex, and admits only the order that they are.
+//! What a person has passed on to others of the household: told at once, or reminded at a time; and what a person wants changed of
+//! what is planned. Neither is the planner's to choose: policyd reads the person's words itself, by the same grammar as the reflex,
+//! and admits only the order that they are.
 
 use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::envelope::{Envelope, Recent};
@@ -63,7 +63,7 @@ impl Policy {
 }
 
 impl Turn {
-    /// Whether the words of this turn, read here, are this order for somebody else. Reading them costs more than a comparison, so a
+    /// Whether the words of this turn, read here, are this order. Reading them costs more than a comparison, so a
     /// refused order counts towards [`MAX_OF_TURN`] as well.
     ///
     /// # Errors
@@ -76,6 +76,10 @@ impl Turn {
             return Ok(());
         }
         self.scheduled += 1;
+        if matches!(order, Order::Change(_)) {
+            let why = "the person's words do not ask for this change of what is planned";
+            return Err(no("schedule.words", why, "say what is to become of which reminder"));
+        }
         let why = "the person's words do not ask for this to be passed on, as it stands and to whom";
         Err(no("people.words", why, "use the person's words as they are"))
     }
@@ -89,12 +93,16 @@ impl Turn {
         let mut ends = vec![""];
         ends.extend(said.and_then(called_first));
         ends.extend(said.and_then(called_last));
-        let reads = |butler: &str| {
+        // The language counts where the words do not show it, and the planner may know it better.
+        let reads = |butler: &str, lang: Lang| {
             let mut envelope = envelope.clone();
             butler.clone_into(&mut envelope.home.butler);
-            said.and_then(|said| dialogue::for_others(said, &envelope))
+            envelope.lang = lang;
+            said.and_then(|said| dialogue::order(said, &envelope))
         };
-        ends.into_iter().any(|butler| reads(butler).as_ref() == Some(order))
+        let other = if envelope.lang == Lang::En { Lang::It } else { Lang::En };
+        let langs = [envelope.lang, other];
+        ends.into_iter().any(|butler| langs.into_iter().any(|lang| reads(butler, lang).as_ref() == Some(order)))
     }
 }
 

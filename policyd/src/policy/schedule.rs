@@ -12,172 +12,10 @@ use metnos_proto::msg::schedule::{
 };
 
 use crate::calls::turns::Turn;
+use crate::people::persons::Persons;
 use crate::people::principal::Principal;
 use crate::policy::Policy;
 use crate::undo::unreadable;
-
-/// The words by which people ask for a change of what is planned, in both languages, by their beginnings.
-const CANCELS: [&str; 40] = [
-    "cancel",
-    "delete",
-    "remove",
-    "drop",
-    "forget",
-    "stop",
-    "clear",
-    "scrap",
-    "undo",
-    "erase",
-    "off",
-    "rid",
-    "annulla",
-    "cancella",
-    "elimina",
-    "togli",
-    "rimuovi",
-    "ferma",
-    "disattiva",
-    "spegni",
-    "smetti",
-    "disdici",
-    "non ricordarmi",
-    "non ricordarci",
-    "annullare",
-    "cancellare",
-    "eliminare",
-    "togliere",
-    "rimuovere",
-    "fermare",
-    "disattivare",
-    "spegnere",
-    "disdire",
-    "annullami",
-    "cancellami",
-    "toglimi",
-    "eliminami",
-    "need",
-    "serve",
-    "servono",
-];
-const PAUSES: [&str; 11] = [
-    "pause",
-    "suspend",
-    "hold",
-    "mute",
-    "stop",
-    "sospendi",
-    "pausa",
-    "ferma",
-    "interrompi",
-    "metti in pausa",
-    "sospendere",
-];
-const RESUMES: [&str; 12] = [
-    "resume",
-    "continue",
-    "restart",
-    "unpause",
-    "again",
-    "riprendi",
-    "riattiva",
-    "riparti",
-    "ricomincia",
-    "di nuovo",
-    "riprendere",
-    "riattivare",
-];
-/// The words by which people ask for another time of a reminder.
-const MOVES: [&str; 34] = [
-    "move",
-    "change",
-    "shift",
-    "postpone",
-    "reschedule",
-    "delay",
-    "put off",
-    "push",
-    "bring forward",
-    "snooze",
-    "again",
-    "sposta",
-    "spostami",
-    "spostare",
-    "spostalo",
-    "cambia",
-    "cambiare",
-    "rimanda",
-    "rimandami",
-    "rimandare",
-    "rimandalo",
-    "posticipa",
-    "posticipare",
-    "posticipalo",
-    "anticipa",
-    "anticipare",
-    "anticipalo",
-    "rinvia",
-    "rinviare",
-    "rinvialo",
-    "ricordamelo",
-    "ricordarmelo",
-    "ricordaglielo",
-    "ripetimelo",
-];
-/// Phrases that refer to the reminder that was delivered last.
-const GIVEN: [&str; 14] = [
-    "snooze",
-    "remind me again",
-    "remind me of it again",
-    "remind me of that again",
-    "remind me of this again",
-    "remind me about it again",
-    "remind me about that again",
-    "remind me about this again",
-    "ricordamelo",
-    "ricordarmelo",
-    "rimandalo",
-    "posticipalo",
-    "ripetimelo",
-    "ricordami di nuovo",
-];
-/// What is changed: the words name it.
-const THINGS: [&str; 17] = [
-    "reminder",
-    "reminders",
-    "alarm",
-    "alarms",
-    "timer",
-    "timers",
-    "reminding",
-    "remind",
-    "promemoria",
-    "sveglia",
-    "sveglie",
-    "allarme",
-    "avviso",
-    "ricordarmi",
-    "ricordarci",
-    "ricordami",
-    "countdown",
-];
-/// How a question for what is planned names it.
-const LISTED: [&str; 8] =
-    ["planned", "scheduled", "in programma", "programmato", "previsto", "ricordare", "coming up", "reminded"];
-/// The words by which one asks for all that is planned.
-const ALL: [&str; 9] = ["all", "every", "everything", "each", "tutti", "tutte", "tutto", "ogni", "whole"];
-/// The words for a place in a list, from the first one on.
-const PLACES: [&str; 10] = [
-    "first 1st 1 one primo prima uno",
-    "second 2nd 2 two secondo seconda due",
-    "third 3rd 3 three terzo terza tre",
-    "fourth 4th 4 four quarto quarta quattro",
-    "fifth 5th 5 five quinto quinta cinque",
-    "sixth 6th 6 six sesto sesta sei",
-    "seventh 7th 7 seven settimo settima sette",
-    "eighth 8th 8 eight ottavo ottava otto",
-    "ninth 9th 9 nine nono nona nove",
-    "tenth 10th 10 ten decimo decima dieci",
-];
 
 /// A list of what a principal has planned is his own words; nobody else sees it.
 const OWN: Label = Label { integrity: Integrity::Trusted, readers: Readers::Private };
@@ -191,11 +29,8 @@ impl Policy {
         let (principal, trace) = {
             let mut turns = self.calls.turns.borrow_mut();
             let turn = turns.known(ask.turn)?;
-            if ask.order.is_for_another() {
-                let now_s = i64::try_from(self.base.clock.wall_ms() / 1_000).unwrap_or(0);
-                turn.bears_out(&ask.order, &self.people.persons.borrow(), now_s)?;
-            }
-            turn.begin_schedule(&ask.order)?;
+            let now_s = i64::try_from(self.base.clock.wall_ms() / 1_000).unwrap_or(0);
+            turn.begin_schedule(&ask.order, &self.people.persons.borrow(), now_s)?;
             // What comes back is released by this answer.
             if !matches!(ask.order, Order::Remind(_) | Order::Tell(_)) {
                 turn.flow.read(OWN, true);
@@ -340,7 +175,7 @@ impl Turn {
     ///
     /// # Errors
     /// The refusal when they do not, nobody speaks in it, or it has planned enough.
-    pub(crate) fn begin_schedule(&mut self, order: &Order) -> Result<(), Refusal> {
+    pub(crate) fn begin_schedule(&mut self, order: &Order, persons: &Persons, now_s: i64) -> Result<(), Refusal> {
         if !self.flow.attended {
             let why = "nobody speaks in this turn, so nothing is planned in it";
             return Err(no("schedule.unattended", why, "ask for it yourself"));
@@ -356,64 +191,20 @@ impl Turn {
                     return Err(no("schedule.literal", why, "use the person's words as they are"));
                 }
             }
-            // Read whole, before.
-            Order::Tell(_) => {}
-            Order::Change(change) => self.asks_for(change)?,
+            Order::Tell(_) | Order::Change(_) => {}
+        }
+        if order.is_for_another() || matches!(order, Order::Change(_)) {
+            self.bears_out(order, persons, now_s)?;
+        }
+        // The words are one request, so they ask for one change.
+        if matches!(order, Order::Change(_)) && std::mem::replace(&mut self.changed, true) {
+            return Err(too_many());
         }
         if self.scheduled >= MAX_OF_TURN {
             return Err(too_many());
         }
         self.scheduled += 1;
         Ok(())
-    }
-
-    /// Whether all these parts, and at least one, stand in the words of this turn.
-    fn says_all(&self, parts: &[String]) -> bool {
-        let own = self.flow.own_words();
-        (1..=MAX_PARTS).contains(&parts.len()) && parts.iter().all(|part| own.mention(part))
-    }
-
-    fn asks_for(&self, change: &ScheduleChange) -> Result<(), Refusal> {
-        let said = self.flow.own_words();
-        let verbs: &[&str] = match &change.act {
-            ScheduleAct::Move(_) => &MOVES,
-            ScheduleAct::Cancel => &CANCELS,
-            ScheduleAct::Pause => &PAUSES,
-            ScheduleAct::Resume => &RESUMES,
-        };
-        let names = match &change.which {
-            Which::Number(number) => said.mention(&number.to_string()),
-            Which::Place(place) => {
-                let at = place.checked_sub(1).and_then(|at| usize::try_from(at).ok());
-                at.and_then(|at| PLACES.get(at)).is_some_and(|all| all.split(' ').any(|word| said.mention(word)))
-            }
-            Which::Called(text) => {
-                let mut words = text.split_whitespace().peekable();
-                words.peek().is_some() && words.all(|word| said.mention(word))
-            }
-            Which::All => ALL.iter().any(|word| said.mention(word)),
-            Which::Only | Which::Last => true,
-            Which::Given => matches!(change.act, ScheduleAct::Move(_)) && GIVEN.iter().any(|words| said.mention(words)),
-        };
-        // "Delete notes/a.md" cancels no reminder: the words speak of one, or followed a question for what is planned.
-        let speaks = THINGS.iter().any(|thing| said.mention(thing));
-        let of_list = match change.which {
-            Which::Place(_) | Which::All => true,
-            Which::Only => matches!(change.act, ScheduleAct::Move(_)),
-            Which::Number(_) | Which::Called(_) | Which::Last | Which::Given => false,
-        };
-        let listed = of_list && THINGS.iter().chain(&LISTED).any(|thing| self.earlier.mention(thing));
-        let timed = match &change.act {
-            ScheduleAct::Move(when) => self.says_all(when),
-            ScheduleAct::Pause | ScheduleAct::Resume | ScheduleAct::Cancel => true,
-        };
-        // "Snooze" and "ricordamelo" say all of it.
-        let asks = change.which == Which::Given || (speaks || listed) && verbs.iter().any(|verb| said.mention(verb));
-        if names && timed && asks {
-            return Ok(());
-        }
-        let why = "the person's words do not ask for this change of what is planned";
-        Err(no("schedule.words", why, "say what is to become of which reminder"))
     }
 }
 
@@ -427,6 +218,9 @@ mod tests {
     use super::*;
     use crate::people::principal::identify;
     use crate::testing::world;
+
+    /// A moment of 2026, in seconds since the epoch.
+    const NOW_S: i64 = 1_777_100_000;
 
     fn said(words: &str) -> Turn {
         Turn::new(TraceId::new(), identify(Channel::Cli, "uid:0", 0).unwrap(), world(), words, 0)
@@ -464,7 +258,7 @@ mod tests {
         #[test]
         fn orders_about_reminders_are_admitted_only_in_the_persons_words(order in order(), words in SAID) {
             let mut turn = said(&words);
-            if turn.begin_schedule(&order).is_ok() {
+            if turn.begin_schedule(&order, &Persons::default(), NOW_S).is_ok() {
                 match &order {
                     Order::Remind(remind) => {
                         let mut all = remind.what.iter().chain(&remind.when);
@@ -472,8 +266,8 @@ mod tests {
                         prop_assert!(all.all(|part| !part.is_empty() && words.contains(part.as_str())), "{:?}", order);
                     }
                     Order::Change(change) => {
-                        let asks = words.starts_with("cancel");
-                        prop_assert!(asks && change.act != ScheduleAct::Resume, "{:?} in {}", order, words);
+                        let cancel = ScheduleChange { which: Which::Place(2), act: ScheduleAct::Cancel };
+                        prop_assert!(words.starts_with("cancel") && *change == cancel, "{:?} in {}", order, words);
                     }
                     Order::List(_) | Order::Tell(_) => {}
                 }
@@ -491,8 +285,11 @@ mod tests {
             early: false,
             to: String::new(),
         });
-        assert_eq!(turn.begin_schedule(&order).map_err(|no| no.rule), Err("schedule.unattended".to_owned()));
-        assert!(turn.begin_schedule(&Order::List(String::new())).is_err());
+        assert_eq!(
+            turn.begin_schedule(&order, &Persons::default(), NOW_S).map_err(|no| no.rule),
+            Err("schedule.unattended".to_owned())
+        );
+        assert!(turn.begin_schedule(&Order::List(String::new()), &Persons::default(), NOW_S).is_err());
     }
 
     #[test]
@@ -504,8 +301,46 @@ mod tests {
             early: false,
             to: String::new(),
         });
-        assert!(turn.begin_schedule(&order).is_err());
+        assert!(turn.begin_schedule(&order, &Persons::default(), NOW_S).is_err());
         turn.earlier.add("remind me to call", Lang::En);
-        assert!(turn.begin_schedule(&order).is_ok());
+        assert!(turn.begin_schedule(&order, &Persons::default(), NOW_S).is_ok());
+    }
+
+    #[test]
+    fn change_is_admitted_once_and_only_as_the_words_have_it() {
+        let change =
+            |which: &Which, act: &ScheduleAct| Order::Change(ScheduleChange { which: which.clone(), act: act.clone() });
+        let called = |text: &str| Which::Called(text.to_owned());
+        let to = |when: &str| ScheduleAct::Move(vec![when.to_owned()]);
+        for (words, before, which, act) in [
+            ("cancel the dentist reminder", "", called("dentist"), ScheduleAct::Cancel),
+            ("Alfredo, cancella il promemoria del dentista", "", called("dentista"), ScheduleAct::Cancel),
+            ("snooze for 10 minutes", "", Which::Given, to("for 10 minutes")),
+            ("move the dentist reminder to 10:30", "", called("dentist"), to("10:30")),
+            ("cancel the second one", "what do I have to do tomorrow?", Which::Place(2), ScheduleAct::Cancel),
+            ("annulla il secondo", "che impegni ho domani mattina", Which::Place(2), ScheduleAct::Cancel),
+        ] {
+            let turn = || {
+                let mut turn = said(words);
+                if !before.is_empty() {
+                    turn.earlier.add(before, Lang::En);
+                }
+                turn
+            };
+            let admits = |turn: &mut Turn, which: &Which, act: &ScheduleAct| {
+                turn.begin_schedule(&change(which, act), &Persons::default(), NOW_S).is_ok()
+            };
+            let mut honest = turn();
+            assert!(admits(&mut honest, &which, &act), "{words}");
+            assert!(!admits(&mut honest, &which, &act), "{words}: twice");
+            let others =
+                [Which::Only, Which::Last, Which::All, Which::Given, Which::Place(1), Which::Number(2), called("bins")];
+            for other in others.iter().filter(|other| **other != which) {
+                assert!(!admits(&mut turn(), other, &act), "{words}: {other:?}");
+            }
+            for other in [ScheduleAct::Pause, ScheduleAct::Resume, to("tomorrow"), to("10"), ScheduleAct::Cancel] {
+                assert!(other == act || !admits(&mut turn(), &which, &other), "{words}: {other:?}");
+            }
+        }
     }
 }

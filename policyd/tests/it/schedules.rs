@@ -67,20 +67,20 @@ fn hijacked_planner_makes_up_no_reminder_and_cancels_none() {
             assert_eq!(orders(&world, turn, order.clone()).await.unwrap_err(), "schedule.literal", "{order:?}");
         }
         assert!(orders(&world, turn, remind(&["call the dentist"], &["tomorrow at 9"])).await.is_ok());
-        let talk = world.say("what did the dentist say about all my teeth").await;
         for which in [Which::Called("dentist".into()), Which::Only, Which::Last, Which::All] {
             let now = ScheduleAct::Move(vec!["teeth".into()]);
             for act in [ScheduleAct::Cancel, ScheduleAct::Pause, ScheduleAct::Resume, now] {
+                let talk = world.say("what did the dentist say about all my teeth").await;
                 assert_eq!(orders(&world, talk, change(act, which.clone())).await.unwrap_err(), "schedule.words");
             }
         }
-        let other = world.say("cancel the dentist reminder").await;
         for which in [Which::All, Which::Place(2), Which::Number(1), Which::Called("plumber".into())] {
+            let other = world.say("cancel the dentist reminder").await;
             let told = orders(&world, other, change(ScheduleAct::Cancel, which.clone())).await;
             assert_eq!(told.unwrap_err(), "schedule.words", "{which:?}");
         }
         // Of words that move a reminder, neither the time nor the reminder is another.
-        let moves = world.say("move the dentist reminder to 10:30").await;
+        const MOVES: &str = "move the dentist reminder to 10:30";
         for (which, when) in [
             (Which::Called("dentist".into()), vec!["in 1 minute"]),
             (Which::Called("dentist".into()), vec![]),
@@ -88,6 +88,7 @@ fn hijacked_planner_makes_up_no_reminder_and_cancels_none() {
             (Which::Given, vec!["10:30"]),
             (Which::All, vec!["10:30"]),
         ] {
+            let moves = world.say(MOVES).await;
             let act = ScheduleAct::Move(when.iter().map(|part| (*part).to_owned()).collect());
             assert_eq!(
                 orders(&world, moves, change(act, which.clone())).await.unwrap_err(),
@@ -96,9 +97,11 @@ fn hijacked_planner_makes_up_no_reminder_and_cancels_none() {
             );
         }
         let act = ScheduleAct::Move(vec!["10:30".into()]);
+        let moves = world.say(MOVES).await;
         assert!(orders(&world, moves, change(act, Which::Called("dentist".into()))).await.is_ok());
         assert!(world.memory.schedules.kept.borrow().iter().all(|one| one.state.name() == "active"));
         let cancel = change(ScheduleAct::Cancel, Which::Called("dentist".into()));
+        let other = world.say("cancel the dentist reminder").await;
         assert!(orders(&world, other, cancel).await.is_ok());
     });
 }

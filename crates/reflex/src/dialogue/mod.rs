@@ -85,13 +85,13 @@ pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Ki
     alone
 }
 
-/// What words ask for that is done to another person: to be told or reminded of something. It depends on nothing but the words, the
-/// ones before them, and who is known; who judges an order can find out by it whether the words bear it out.
+/// What words ask for about reminders and messages. It depends on nothing but the words, the ones before them, the time, and who is
+/// known; who judges an order can find out by it whether the words bear it out.
 #[must_use]
-pub fn for_others(text: &str, envelope: &Envelope) -> Option<Order> {
+pub fn order(text: &str, envelope: &Envelope) -> Option<Order> {
     let text = addressed(text, &envelope.home.butler).bare;
     match others::asked(text, envelope).or_else(|| reminder::asked(text, envelope))? {
-        Asked::Order(order, _) => Some(order).filter(Order::is_for_another),
+        Asked::Order(order, _) => Some(order),
         Asked::Unclear(_) => None,
     }
 }
