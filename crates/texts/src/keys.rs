@@ -52,6 +52,7 @@ keys! {
     Or = "or" ("some", "last"),
     LeftAlone = "left-alone" (),
     NotAgain = "not-again" (),
+    Hint = "hint" ("example"),
     NothingAsks = "nothing-asks" (),
     ReminderMade = "reminder-made" ("what", "when", "zone", "who"),
     ReminderNext = "reminder-next" ("times"),

@@ -204,6 +204,12 @@ pub fn nothing_asks(lang: Lang) -> String {
     say(lang, Key::NothingAsks) + "\n"
 }
 
+/// What would have it done that somebody may want who asked for nothing.
+#[must_use]
+pub fn hint(lang: Lang, example: &str) -> String {
+    tell(lang, Key::Hint, &[("example", (&visible(example)).into())]) + "\n"
+}
+
 /// What the person said, and when where that is known.
 #[must_use]
 pub fn you_said(lang: Lang, when: Option<&str>, text: &str) -> String {

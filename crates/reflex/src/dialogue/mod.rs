@@ -4,6 +4,7 @@
 
 mod antecedent;
 mod back;
+mod hints;
 mod more;
 mod recollection;
 mod which;
@@ -76,6 +77,9 @@ pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Ki
             return reply;
         }
     }
+    if let Some(said) = talk.hint(&phrase) {
+        return Reply::Cannot(Unable { text: said, is_wish: false });
+    }
     if let Some(kind) = impossible::kind_of(&phrase.plain()).filter(|kind| !possible.contains(kind)) {
         return Reply::Cannot(Unable { text: speech::cannot(phrase.lang, kind), is_wish: true });
     }
@@ -100,7 +104,7 @@ pub fn order(text: &str, envelope: &Envelope) -> Option<Order> {
 pub fn told(text: &str, topic: &[String], envelope: &Envelope, plain: &mut Plain<'_>) -> Option<String> {
     let lang = crate::language_of(text, envelope.lang);
     let mut talk = Talk { envelope, plain, scratch: None, left: MAX_PLANNED };
-    Some(talk.quotes(topic, lang, 1)).filter(|lines| !lines.is_empty())
+    Some(talk.quotes((topic, &recollection::names_in(text)), lang, 1)).filter(|lines| !lines.is_empty())
 }
 
 /// What is left of words when the butler's name is taken away with which they begin or end: "Alfredo, who are you?".

@@ -5,6 +5,7 @@ use metnos_proto::envelope::Envelope;
 use metnos_proto::msg::common::Lang;
 use metnos_rank::forms::Said;
 use metnos_rank::lexicon::is_stop;
+use metnos_rank::words::words as folded;
 
 use super::{Reply, Talk};
 use crate::answer::{shorten, speech, visible};
@@ -57,18 +58,19 @@ impl Talk<'_, '_> {
             let quoted = said.map(|said| speech::you_said(phrase.lang, None, &said));
             return Some(quoted.unwrap_or_else(|| speech::you_said_nothing(phrase.lang)));
         }
-        let lines = self.quotes(&topic(phrase)?, phrase.lang, 2);
+        let lines = self.quotes((&topic(phrase)?, &names_in(phrase.text)), phrase.lang, 2);
         Some(if lines.is_empty() { speech::you_said_nothing(phrase.lang) } else { lines })
     }
 
-    /// What was said that has at least one in `share` of these words, quoted; empty for nothing.
-    pub(super) fn quotes(&mut self, topic: &[String], lang: Lang, share: usize) -> String {
+    /// What was said that has at least one in `share` of these words, of which those that are names stand there as they are, quoted;
+    /// empty for nothing.
+    pub(super) fn quotes(&mut self, (topic, names): (&[String], &[String]), lang: Lang, share: usize) -> String {
         let envelope = self.envelope;
         let recalled = envelope.recalled.iter().map(|one| (one.seq, one.ts.as_str(), one.text.as_str()));
         let recent = envelope.recent.iter().map(|one| (one.seq, "", one.text.as_str()));
         let mut quotes: Vec<Quote<'_>> = recalled
             .chain(recent)
-            .map(|(seq, ts, text)| Quote { seq, ts, text, hits: hits(topic, text) })
+            .map(|(seq, ts, text)| Quote { seq, ts, text, hits: hits(topic, names, text) })
             .filter(|quote| share * quote.hits >= topic.len())
             .collect();
         quotes.sort_by_key(|quote| (std::cmp::Reverse(quote.hits), std::cmp::Reverse(quote.seq)));
@@ -119,7 +121,13 @@ fn topic(phrase: &Phrase<'_>) -> Option<Vec<String>> {
     (!topic.is_empty()).then_some(topic)
 }
 
-fn hits(topic: &[String], text: &str) -> usize {
-    let said = Said::of(text, 256);
-    topic.iter().filter(|word| said.has(word)).count()
+/// The words of a text that are names, as they are compared: those behind the first that begin with a capital. "Luca" is not "luce".
+pub(super) fn names_in(text: &str) -> Vec<String> {
+    let inner = text.split_whitespace().skip(1).map(|word| word.trim_start_matches(|c: char| !c.is_alphanumeric()));
+    inner.filter(|word| word.starts_with(char::is_uppercase)).flat_map(folded).collect()
+}
+
+fn hits(topic: &[String], names: &[String], text: &str) -> usize {
+    let (said, typed) = (Said::of(text, 256), folded(text));
+    topic.iter().filter(|word| if names.contains(word) { typed.contains(word) } else { said.has(word) }).count()
 }

@@ -253,3 +253,73 @@ fn a_path_with_a_quotation_mark_in_it_is_never_put_into_words() {
         assert!(made(&plan(&text, &envelope)).is_empty(), "{path:?}");
     }
 }
+
+#[test]
+fn statements_are_answered_with_the_words_that_would_have_it_done() {
+    for (said, lang, words) in [
+        ("I bought the milk", Lang::En, "take milk off the shopping list"),
+        ("we just bought eggs and bread", Lang::En, "take eggs and bread off the shopping list"),
+        ("we're out of coffee", Lang::En, "add coffee to the shopping list"),
+        ("we ran out of toilet paper", Lang::En, "add toilet paper to the shopping list"),
+        ("mark call the bank as done", Lang::En, "take call the bank off the todo list"),
+        ("mum's birthday is on 12 March 1970", Lang::En, "remember that mum's birthday is on 12 March 1970"),
+        ("Luca's phone number is 333 1234567", Lang::En, "remember that Luca's phone number is 333 1234567"),
+        ("ho comprato il latte", Lang::It, "togli latte dalla lista della spesa"),
+        ("è finito il caffè", Lang::It, "aggiungi caffè alla lista della spesa"),
+        ("abbiamo finito lo zucchero", Lang::It, "aggiungi zucchero alla lista della spesa"),
+        ("manca il detersivo", Lang::It, "aggiungi detersivo alla lista della spesa"),
+        (
+            "il compleanno di Luca è il 3 maggio 2015",
+            Lang::It,
+            "ricordati che il compleanno di Luca è il 3 maggio 2015",
+        ),
+    ] {
+        let (text, envelope) = after(&[said], &["notes/shopping-list.md"], lang);
+        let reply = plan(&text, &envelope);
+        let Reply::Cannot(unable) = &reply else { panic!("{said}: {reply:?}") };
+        assert!(unable.text.contains(words) && !unable.is_wish, "{said}: {}", unable.text);
+        // What is shown works when it is said.
+        let (text, envelope) = after(&[words], &["notes/shopping-list.md"], lang);
+        assert!(!made(&plan(&text, &envelope)).is_empty(), "{words}");
+    }
+}
+
+#[test]
+fn statements_that_want_nothing_are_answered_with_no_hint() {
+    for said in [
+        "I bought a new car",
+        "we ran out of time",
+        "I got home late",
+        "we need to talk",
+        "did I buy the milk?",
+        "the phone is ringing",
+        "it is my birthday and I'll cry if I want to",
+        "what is Luca's birthday",
+        "è finito il film",
+        "non c'è più tempo",
+        "manca poco a Natale",
+        "mi manca la mamma",
+        "ho comprato una macchina nuova",
+        "il telefono è scarico",
+        "abbiamo finito i compiti",
+    ] {
+        let (text, envelope) = after(&[said], &["notes/shopping-list.md"], Lang::En);
+        let reply = plan(&text, &envelope);
+        let told = match &reply {
+            Reply::Cannot(unable) => unable.text.clone(),
+            Reply::NotUnderstood(text) | Reply::Say(text) | Reply::Later(text) => text.clone(),
+            Reply::Plan(_) | Reply::Schedule(..) => String::new(),
+        };
+        assert!(!told.contains("If you want it done") && !told.contains("Se vuoi che lo faccia"), "{said}: {told}");
+    }
+}
+
+#[test]
+fn names_are_looked_for_as_they_are() {
+    let (text, mut envelope) = after(&["ricordati di pagare la luce", "qual è il numero di Luca?"], &[], Lang::It);
+    let told = crate::dialogue::told(&text, &["luca".into()], &envelope, &mut |_, _| Reply::NotUnderstood("no".into()));
+    assert_eq!(told, None, "neither the light bill");
+    envelope.recent = recent(&["Luca arriva domani"]);
+    let told = crate::dialogue::told(&text, &["luca".into()], &envelope, &mut |_, _| Reply::NotUnderstood("no".into()));
+    assert!(told.is_some_and(|told| told.contains("Luca arriva domani")));
+}

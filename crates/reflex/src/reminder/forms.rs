@@ -35,7 +35,7 @@ fn taken(form: &str, said: &[&str]) -> Option<usize> {
 }
 
 /// How many words the longest of these forms takes up, of which each stands on a line.
-pub(super) fn begins(forms: &str, said: &[&str]) -> Option<usize> {
+pub(crate) fn begins(forms: &str, said: &[&str]) -> Option<usize> {
     forms.lines().map(str::trim).filter(|form| !form.is_empty()).filter_map(|form| taken(form, said)).max()
 }
 
@@ -101,7 +101,7 @@ pub(super) fn mended<'a>(said: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// Whether all the words are of one of these forms.
-pub(super) fn is_whole(forms: &str, said: &[&str]) -> bool {
+pub(crate) fn is_whole(forms: &str, said: &[&str]) -> bool {
     begins(forms, said) == Some(said.len())
 }
 

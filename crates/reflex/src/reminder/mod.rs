@@ -3,7 +3,7 @@
 
 mod asked;
 mod change;
-mod forms;
+pub(crate) mod forms;
 mod listing;
 pub mod others;
 
