@@ -64,7 +64,7 @@ pub(crate) fn duration(p: &Parser<'_>, at: usize) -> Found<Duration> {
 }
 
 fn part(p: &Parser<'_>, at: usize) -> Found<Duration> {
-    longest([counted(p, at), fraction(p, at), one_and_half(p, at), compact(p, at), pair(p, at)])
+    longest([counted(p, at), fraction(p, at), in_figures(p, at), one_and_half(p, at), compact(p, at), pair(p, at)])
 }
 
 /// A unit as a word, whatever stands before it.
@@ -160,6 +160,25 @@ fn fraction(p: &Parser<'_>, at: usize) -> Found<Duration> {
         let next = p.phrase(at, phrase)?;
         Some((Duration::new(*sixtieths, (*grain, 1), false)?, next))
     }))
+}
+
+/// "1/2 hour", "3/4 h", "1/4 d'ora": a part of an hour.
+fn in_figures(p: &Parser<'_>, at: usize) -> Found<Duration> {
+    let ((of, _), (all, _)) = (p.digits(at)?, p.digits(at + 2)?);
+    let glued = p.is(at + 1, "/") && p.glued(at + 1) && p.glued(at + 2);
+    let sixtieths = match (of, all) {
+        (1, 2) => 30,
+        (1, 4) => 15,
+        (3, 4) => 45,
+        _ => return None,
+    };
+    let hours: &[&str] = if p.english() {
+        &["hour", "hours", "of an hour", "an hour", "hr", "h"]
+    } else {
+        &["ora", "di ora", "d ora", "h"]
+    };
+    let next = p.one_of(at + 3, hours).filter(|_| glued)?;
+    Some((Duration::new(sixtieths, (Grain::Hour, 1), false)?, next))
 }
 
 /// "one and a half hours", "an hour and a half" is read with its unit; "un'ora e mezza" likewise.

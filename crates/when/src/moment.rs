@@ -86,6 +86,7 @@ fn this_time(p: &Parser<'_>, at: usize) -> Found<Clock> {
         either: false,
         written: true,
         clear: true,
+        half: false,
         midnight: false,
         assumed: Some(SAME_TIME),
     };

@@ -26,6 +26,8 @@ pub(crate) struct Clock {
     /// Whether the form itself says that it is a time of day.
     pub(crate) clear: bool,
     pub(crate) midnight: bool,
+    /// Whether "am" or "pm" stands with it.
+    pub(crate) half: bool,
     pub(crate) assumed: Option<&'static str>,
 }
 
@@ -37,7 +39,19 @@ impl Clock {
         let minute = i8::try_from(minute).ok()?;
         let grain = if minute == 0 { Grain::Hour } else { Grain::Minute };
         let either = (1..=12).contains(&hour);
-        Some(Self { hour, minute, second: 0, grain, either, written: false, clear: false, midnight, assumed: None })
+        let plain = Self {
+            hour,
+            minute,
+            second: 0,
+            grain,
+            either,
+            written: false,
+            clear: false,
+            midnight,
+            half: false,
+            assumed: None,
+        };
+        Some(plain)
     }
 
     fn clear(mut self) -> Self {
@@ -59,7 +73,7 @@ impl Clock {
             (hour, true) => hour,
             (_, false) => return None,
         };
-        Some(Self { assumed: None, ..self.certain() })
+        Some(Self { assumed: None, half: true, ..self.certain() })
     }
 
     /// The same where another word says the half of the day.
@@ -130,9 +144,17 @@ fn half(p: &Parser<'_>, clock: Clock, at: usize) -> Found<Clock> {
     let afternoon = match p.text(at) {
         "am" => false,
         "pm" => true,
+        "a" | "p" if is_letter_of_half(p, at, clock.written) => p.is(at, "p"),
         _ => return Some((clock, at)),
     };
     Some((clock.in_half(afternoon)?, at + 1))
+}
+
+/// Whether the letter behind an hour is the half of the day: "3:15p", "at 7a", "from 9a to 5p". "Flat 7a" is no time.
+fn is_letter_of_half(p: &Parser<'_>, at: usize, written: bool) -> bool {
+    const BEFORE: &[&str] = &["at", "@", "from", "to", "until", "till", "by", "between", "and", "-", "around", "about"];
+    let told = written || at >= 2 && p.any(at - 2, BEFORE) || at == 1 && p.tokens.len() == 2;
+    p.english() && p.any(at, &["a", "p"]) && p.glued(at) && !p.glued(at + 1) && told
 }
 
 /// Noon and midnight, and what Italian adds to them.
@@ -303,6 +325,12 @@ fn together(p: &Parser<'_>, at: usize, marked: bool) -> Found<Clock> {
     let (number, length) = p.digits(at)?;
     let hours = p.any(at + 1, &["hours", "hrs"]);
     let half = p.any(at + 1, &["am", "pm"]);
+    // "330 pm", and not "at 330 euros".
+    let short = length == 3 && (half || marked && part::introduced(p, at + 1).is_some());
+    if short && !goes_on(p, at + 1) {
+        let clock = Clock::new(number / 100, number % 100)?;
+        return Some((Clock { grain: Grain::Minute, ..clock }.clear(), at + 1));
+    }
     if length != 4 || !(marked || hours || half) || goes_on(p, at + 1) {
         return None;
     }
@@ -323,7 +351,9 @@ fn bare(p: &Parser<'_>, at: usize) -> Found<Clock> {
     let (clock, next) = hour(p, at)?;
     let counted = p.any(next, COUNTED) || goes_on(p, next) || p.is(next, "'");
     let measured = duration::unit(p, next).is_some() && p.meaning(next, ZONES).is_none();
-    let ordinal = p.glued(next) && p.any(next, &["st", "nd", "rd", "th", "h", "d", "w", "m", "s", "a"]);
+    let ordinal = p.glued(next)
+        && p.any(next, &["st", "nd", "rd", "th", "h", "d", "w", "m", "s", "a"])
+        && !is_letter_of_half(p, next, false);
     (!counted && !measured && !ordinal).then_some((clock, next))
 }
 
@@ -380,7 +410,7 @@ fn agreed(first: Clock, second: Clock) -> Option<(Clock, Clock)> {
             let afternoon = first.in_half(true)?;
             let late = minutes(afternoon) < minutes(second) || second.midnight;
             // What ends after noon by the clock of 24 hours begins by it as well: "dalle 9 alle 18", but "3 to 5pm".
-            let by_half = second.clear && !second.written && second.hour > 12 && late;
+            let by_half = second.clear && (!second.written || second.half) && second.hour > 12 && late;
             Some((if by_half { afternoon } else { morning }, second))
         }
         (true, true) if written => agreed(first.certain(), second),

@@ -63,12 +63,23 @@ pub(crate) fn several(p: &Parser<'_>, at: usize) -> Found<Day> {
             let (found, next) = counted(next)?;
             ((found, which), next)
         }
-        // "i tre giorni prossimi", "i prossimi tre giorni", "three days last" is no English.
-        None => with_which(p, at, counted)?,
+        // "i tre giorni prossimi", "i prossimi tre giorni", "three days last" is no English; "le due ultime settimane".
+        None => longest([with_which(p, at, counted), counted_which(p, start)])?,
     };
     let (grain, times) = unit;
     let (first, last) = stretch(p, grain, count.checked_mul(times)?, which)?;
     Some((Day::stretch(first, last, grain), next))
+}
+
+/// So many units, and which ones.
+type Counted = ((i64, (Grain, i64)), Which);
+
+/// "two upcoming weeks", "le due ultime settimane": the word for which one behind the number.
+fn counted_which(p: &Parser<'_>, at: usize) -> Found<Counted> {
+    let (count, next) = number::cardinal(p, at).filter(|(count, _)| (2..=999).contains(count))?;
+    let (which, next) = p.meaning(next, p.words.which)?;
+    let (unit, next) = duration::unit(p, next)?;
+    Some((((count, unit), which), next))
 }
 
 fn stretch(p: &Parser<'_>, grain: Grain, count: i64, which: Which) -> Option<(Point, Point)> {

@@ -69,6 +69,7 @@ impl<'a> Edges<'a> {
             || self.is_other_duration()
             || self.is_other_recurrence()
             || self.is_count()
+            || self.is_of_another_calendar()
             || (self.is_vague() && !alone))
     }
 
@@ -141,6 +142,34 @@ impl<'a> Edges<'a> {
         is_number(self.p, self.start) && self.before(street)
     }
 
+    /// Whether a word says that it is counted otherwise: "2014 BC", "Chinese New Year".
+    fn is_of_another_calendar(&self) -> bool {
+        const CALENDARS: &[&str] = &[
+            "chinese",
+            "lunar",
+            "orthodox",
+            "jewish",
+            "hebrew",
+            "islamic",
+            "parsi",
+            "cinese",
+            "ortodosso",
+            "ortodossa",
+            "ebraico",
+            "islamico",
+        ];
+        let p = self.p;
+        let initials = |first: &str, second: &str| {
+            let next = if p.is(self.after + 1, ".") { self.after + 2 } else { self.after + 1 };
+            p.is(self.after, first) && p.is(next, second)
+        };
+        p.any(self.after, &["bc", "bce"])
+            || initials("b", "c")
+            || !p.english() && (p.is(self.after, "ac") || initials("a", "c") || initials("avanti", "cristo"))
+            || self.before(|p, at| p.any(at, CALENDARS))
+            || !p.english() && p.any(self.after, CALENDARS)
+    }
+
     /// Whether a recurrence goes on in words that are not understood: "every year on my birthday", "3 times every day".
     fn is_other_recurrence(&self) -> bool {
         if !matches!(self.expression, Expression::Recurrence(_)) {
@@ -193,7 +222,10 @@ fn is_unit(p: &Parser<'_>, at: usize) -> bool {
 
 /// Whether a word for one end of something stands there.
 fn is_end(p: &Parser<'_>, at: usize) -> bool {
-    p.any(at, &["end", "beginning", "start", "middle", "rest", "fine", "inizio", "meta", "resto", "half"])
+    p.any(
+        at,
+        &["end", "beginning", "start", "middle", "rest", "fine", "inizio", "meta", "resto", "half", "ides", "idi"],
+    )
 }
 
 /// Whether an ordinal or "last" stands there.
