@@ -54,7 +54,8 @@ impl WhoIsWho {
     /// Whether this principal is another person's than the owner's, whatever seals are broken.
     pub(super) fn is_anothers(&self, principal: &str) -> bool {
         let channel = principal.split(':').next().and_then(Channel::named);
-        let of_nobody = principal.is_empty() || matches!(channel, Some(Channel::Hook | Channel::Timer));
+        let of_nobody = principal.is_empty()
+            || matches!(channel, Some(Channel::Hook | Channel::Timer | Channel::Scheduler | Channel::Metnos));
         !of_nobody && !self.0.owner.iter().any(|own| own == principal)
     }
 
@@ -114,6 +115,7 @@ mod tests {
             ("telegram:1", 0, false),
             ("hook:door", 0, false),
             ("timer:nightly", 0, false),
+            ("metnos:synth", 0, false),
             ("telegram:2", 0, true),
             ("telegram:3", 999, false),
             ("telegram:3", 1_000, true),

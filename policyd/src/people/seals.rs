@@ -74,7 +74,8 @@ impl Principals {
         let until_ms = now.saturating_add(SEAL_BROKEN_MS);
         let seal = BrokenSeal { who: who.clone(), principals, why, until_ms };
         self.change.seals.borrow_mut().0.insert(who.clone(), seal);
-        let told = self.household_told(&self.persons.borrow().clone()).await;
+        let persons = self.persons.borrow().clone();
+        let told = self.household_told(&persons).await;
         if told.is_err() {
             self.change.seals.borrow_mut().0.remove(&who);
         }
