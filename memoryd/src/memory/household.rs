@@ -45,7 +45,8 @@ impl WhoIsWho {
     }
 
     /// Whether the owner may not read what this principal said or what was done for it: it is another person's, and the seal is
-    /// not broken. As long as nobody has said who the owner is, everybody's is sealed. What hooks and timers do is the owner's.
+    /// not broken. As long as nobody has said who the owner is, everybody's is sealed. What hooks, timers and Metnos itself do is
+    /// the owner's.
     pub(super) fn is_sealed(&self, principal: &str, now_ms: u64) -> bool {
         let is_open = || self.0.unsealed.iter().any(|one| one.principal == principal && now_ms < one.until_ms);
         self.is_anothers(principal) && !is_open()
