@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 
 use metnos_proto::doc::people::{BrokenSeal, BrokenSeals};
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{BreakSeal, MAX_PERSONS, MAX_REASON, SEAL_BROKEN_MS, SealAsk, Unsealed};
 use metnos_proto::msg::schedule::KeepSchedule;
 use metnos_texts::{Key, tell};
 
 use super::Principals;
+use super::pairing::can_pair;
 use super::persons::Persons;
 use super::persons::unknown;
 use crate::guard::shown;
@@ -117,6 +118,15 @@ impl Principals {
                 .remedy("a seal is broken only when the person hears of it: pair a channel with that person"));
         }
         Ok((name, principals))
+    }
+
+    /// Whether the owner is shown only that this principal has done something, and not what.
+    pub(crate) fn is_sealed(&self, principal: &str) -> bool {
+        let channel = principal.split(':').next().and_then(Channel::named);
+        let of_person = channel.is_none_or(can_pair);
+        let seals = self.change.seals.borrow();
+        let is_open = || seals.unsealed(self.base.clock.wall_ms()).iter().any(|one| one.principal == principal);
+        of_person && !self.is_owners(principal) && !is_open()
     }
 
     /// Has whoever speaks there told that the owner reads.

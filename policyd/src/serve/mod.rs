@@ -288,7 +288,11 @@ impl ctl_policyd::Serve for Policy {
 
     async fn undoable(self: Rc<Self>, cx: Cx<CtlPolicyd>, _: Undoable, []: [Sealed; 0]) -> Served<Doc<ActList>, 1> {
         self.at_the_machine(&cx)?;
-        Ok(Doc::seal(&self.calls.undo.undoable().await?)?)
+        let mut acts = self.calls.undo.undoable().await?;
+        for act in acts.0.iter_mut().filter(|act| self.people.is_sealed(&act.principal)) {
+            act.arguments = serde_json::Value::Object(serde_json::Map::new());
+        }
+        Ok(Doc::seal(&acts)?)
     }
 
     async fn schedules(

@@ -221,6 +221,7 @@ fn owner_reads_along_only_by_a_rite_that_the_person_hears_of() {
             vec!["memory", "late", "--peer", &principal],
             vec!["memory", "search", "hedge", "--peer", &principal],
             vec!["audit", "export"],
+            vec!["undo", "list", "--json"],
         ];
         let shown = |view: &Vec<&str>| {
             let output = set.ctl(view);
@@ -230,6 +231,7 @@ fn owner_reads_along_only_by_a_rite_that_the_person_hears_of() {
     };
     for (view, shown) in views(set) {
         assert!(!shown.contains("hedge"), "{view}: {shown}");
+        assert!(!view.starts_with("undo") || shown.contains("note_add") && !shown.contains("people/marco"), "{shown}");
         // One's own is there.
         if view.contains("tail") || view == "schedule list" {
             assert!(shown.contains("call grandma"), "{view}: {shown}");
@@ -261,6 +263,10 @@ fn owner_reads_along_only_by_a_rite_that_the_person_hears_of() {
     let number = message.unwrap_or_else(|| panic!("{all:#}"))["number"].to_string();
     assert_ne!(set.json(&["schedule", "cancel", &number]).0, 0);
     for (view, shown) in views(set) {
+        if view.starts_with("undo") {
+            assert!(shown.contains("people/marco"), "{shown}");
+            continue;
+        }
         let withheld = view == "audit search hedge -n 500" && !shown.contains("hedge");
         assert!(!withheld && (shown.contains("hedge") || !shown.contains("sealed")), "{view}: {shown}");
     }
