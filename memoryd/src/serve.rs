@@ -2,7 +2,7 @@
 
 use metnos_proto::chain::Anchor;
 use metnos_proto::doc::Doc;
-use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
+use metnos_proto::doc::schedule::{DayReview, ScheduleHistory, ScheduleList};
 use metnos_proto::edge::{ServeError, Served};
 use metnos_proto::edges::{
     CtlMemoryd, DoorMemoryd, PlannerMemoryd, PolicydMemoryd, SandboxdMemoryd, SyntdMemoryd, ctl_memoryd, door_memoryd,
@@ -21,8 +21,8 @@ use metnos_proto::msg::memoryd::{
 };
 use metnos_proto::msg::people::Household;
 use metnos_proto::msg::schedule::{
-    ChangeSchedules, FiringDue, FiringEnded, FiringTaken, KeepSchedule, ListSchedules, NextFiring, ShowSchedule,
-    TakeFiring,
+    AskFired, AskedThen, ChangeSchedules, FiringDue, FiringEnded, FiringTaken, KeepSchedule, ListSchedules, NextFiring,
+    ReviewOf, ShowSchedule, TakeFiring,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
 use metnos_proto::phase::{RecallPhase, VerifyPhase};
@@ -451,6 +451,26 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         []: [Sealed; 0],
     ) -> Served<Doc<ScheduleHistory>, 1> {
         Ok(Doc::seal(&self.memory.show_schedule(&ask)?)?)
+    }
+
+    fn review(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: ReviewOf,
+        []: [Sealed; 0],
+    ) -> Served<Doc<DayReview>, 1> {
+        Ok(Doc::seal(&self.memory.day_review(&ask)?)?)
+    }
+
+    fn ask_fired(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: AskFired,
+        []: [Sealed; 0],
+    ) -> Served<AskedThen, 0> {
+        Ok((self.memory.ask_fired(&ask)?, []))
     }
 }
 

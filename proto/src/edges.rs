@@ -15,7 +15,7 @@ mod vocabulary {
     pub use crate::doc::models::{ModelList, ModelScan, ModelTest};
     pub use crate::doc::people::{AutonomyAnswer, BrokenSeals, PairingAnswer, PersonsAnswer};
     pub use crate::doc::policy::PolicyCheck;
-    pub use crate::doc::schedule::{ScheduleHistory, ScheduleList};
+    pub use crate::doc::schedule::{DayReview, ScheduleHistory, ScheduleList};
     pub use crate::doc::undo::{ActList, UndoReport};
     pub use crate::doc::vaglio::{ConstitutionReport, VaglioAnswer};
     pub use crate::doc::vault::{SecretVersion, VaultAnswer};
@@ -77,6 +77,7 @@ crate::edges! {
         ask identify(Identify, 0) -> (Identified, 0) within 5_000;
         ask register_prompt(RegisterPrompt, 1) -> (PromptRegistered, 0) within 5_000;
         ask fire(Fire, 0) -> (Fired, 1) within 5_000;
+        ask fire_ask(FireAsk, 0) -> (Fired, 1) within 10_000;
         ask view(ViewRequest, 0) -> (QueryResult, 1) within 15_000;
         ask pair(Pair, 0) -> (Paired, 0) within 10_000;
         ask answer_card(AnswerCard, 0) -> (Answered, 1) within 110_000;
@@ -121,6 +122,7 @@ crate::edges! {
         ask fund_turn(FundTurn, 0) -> (TurnFunded, 0) within 10_000;
         ask undo_last(UndoLast, 0) -> (UndoneLast, 0) within 120_000;
         ask schedule(ScheduleOrder, 0) -> (Doc<ScheduleList>, 1) within 15_000;
+        ask review(ReviewOrder, 0) -> (Doc<DayReview>, 1) within 15_000;
         ask end_turn(EndTurn, 0) -> (Done, 0) within 5_000;
         note CallProgress;
     }
@@ -230,6 +232,8 @@ crate::edges! {
         ask list_schedules(ListSchedules, 0) -> (Doc<ScheduleList>, 1) within 10_000;
         ask change_schedules(ChangeSchedules, 0) -> (Doc<ScheduleList>, 1) within 10_000;
         ask show_schedule(ShowSchedule, 0) -> (Doc<ScheduleHistory>, 1) within 10_000;
+        ask review(ReviewOf, 0) -> (Doc<DayReview>, 1) within 10_000;
+        ask ask_fired(AskFired, 0) -> (AskedThen, 0) within 10_000;
         ask household(Household, 0) -> (Done, 0) within 10_000;
         note ChainHead;
     }

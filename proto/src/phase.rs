@@ -158,6 +158,7 @@ impl Machine for TurnPhase {
             Ask::FundTurn(ask) => ask.turn,
             Ask::UndoLast(ask) => ask.turn,
             Ask::ScheduleOrder(ask) => ask.turn,
+            Ask::ReviewOrder(ask) => ask.turn,
             Ask::EndTurn(ask) => ask.turn,
         }
     }
@@ -174,6 +175,7 @@ impl Machine for TurnPhase {
                 | Ask::FundTurn(_)
                 | Ask::UndoLast(_)
                 | Ask::ScheduleOrder(_)
+                | Ask::ReviewOrder(_)
                 | Ask::EndTurn(_),
             ) => Err(Violation { word, state: "of a turn that has no planner" }),
             // Once, and before anything could have been read.
@@ -197,7 +199,7 @@ impl Machine for TurnPhase {
             (Self::Acting(_), Ask::Release(_))
             | (
                 Self::Registered | Self::Intended | Self::Acting(_),
-                Ask::FundTurn(_) | Ask::UndoLast(_) | Ask::ScheduleOrder(_),
+                Ask::FundTurn(_) | Ask::UndoLast(_) | Ask::ScheduleOrder(_) | Ask::ReviewOrder(_),
             ) => Ok(Some(self)),
             (Self::Registered | Self::Intended | Self::Acting(_), Ask::EndTurn(_)) => Ok(None),
         }
@@ -432,7 +434,7 @@ mod tests {
                     number += 1;
                     planner_policyd::Ask::Act(crate::msg::policyd::Act { call: CallRef(number), ..act })
                 }
-                other @ (planner_policyd::Ask::Intent(_) | planner_policyd::Ask::Release(_) | planner_policyd::Ask::FundTurn(_) | planner_policyd::Ask::UndoLast(_) | planner_policyd::Ask::ScheduleOrder(_) | planner_policyd::Ask::EndTurn(_)) => other,
+                other @ (planner_policyd::Ask::Intent(_) | planner_policyd::Ask::Release(_) | planner_policyd::Ask::FundTurn(_) | planner_policyd::Ask::UndoLast(_) | planner_policyd::Ask::ScheduleOrder(_) | planner_policyd::Ask::ReviewOrder(_) | planner_policyd::Ask::EndTurn(_)) => other,
             }).collect();
             let said = run::<TurnPhase>(&words);
             for at in 0..said.len() {

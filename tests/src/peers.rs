@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::thread::JoinHandle;
 
 use metnos_proto::doc::Doc;
-use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
+use metnos_proto::doc::schedule::{DayReview, ScheduleHistory, ScheduleList};
 use metnos_proto::edge::{AnswererEnd, ServeError, Served};
 use metnos_proto::edges::{
     PolicydMemoryd, PolicydSandboxd, SandboxdMemoryd, policyd_memoryd, policyd_sandboxd, sandboxd_memoryd,
@@ -24,7 +24,9 @@ use metnos_proto::msg::sandboxd::{
     Resolve, Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile,
     RunWithSecrets, TrustKey,
 };
-use metnos_proto::msg::schedule::{ChangeSchedules, KeepSchedule, ListSchedules, ShowSchedule};
+use metnos_proto::msg::schedule::{
+    AskFired, AskedThen, ChangeSchedules, KeepSchedule, ListSchedules, ReviewOf, ShowSchedule,
+};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{Phases, TrustPhase};
 use metnos_proto::role::RoleName;
@@ -159,6 +161,14 @@ impl policyd_memoryd::ServeBlocking for Memory {
         _: ShowSchedule,
         []: [Sealed; 0],
     ) -> Served<Doc<ScheduleHistory>, 1> {
+        Err(unplanned())
+    }
+
+    fn review(&mut self, _: &FromPolicyd, _: TraceId, _: ReviewOf, []: [Sealed; 0]) -> Served<Doc<DayReview>, 1> {
+        Err(unplanned())
+    }
+
+    fn ask_fired(&mut self, _: &FromPolicyd, _: TraceId, _: AskFired, []: [Sealed; 0]) -> Served<AskedThen, 0> {
         Err(unplanned())
     }
 

@@ -417,9 +417,9 @@ fn measured(data: &str) -> (usize, usize, Vec<String>, Vec<String>) {
                 let calls = plan.calls.iter().map(|call| format!("{} {}", call.executor, call.arguments));
                 wrong.push(format!("{said}: {}", calls.collect::<Vec<_>>().join("; ")));
             }
-            Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_)
+            Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_)
                 if row["want"].is_null() => {}
-            Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
+            Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
                 missed.push(said.to_owned())
             }
         }

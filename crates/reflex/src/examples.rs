@@ -100,7 +100,7 @@ fn made(reply: Reply) -> Result<Calls, &'static str> {
     match reply {
         Reply::Plan(plan) => Ok(plan.calls.into_iter().map(|call| (call.executor, call.arguments)).collect()),
         Reply::Say(_) => Err("an answer without a call"),
-        Reply::Later(_) | Reply::Schedule(..) => Err("a request for later"),
+        Reply::Review(..) | Reply::Schedule(..) => Err("a request for later"),
         Reply::Cannot(_) => Err("what nobody here can do"),
         Reply::NotUnderstood(_) => Err("nothing"),
     }

@@ -87,7 +87,9 @@ fn score(rows: &str, lang: &str) -> Score {
                     })
                     .collect::<Vec<_>>(),
             ),
-            Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+            Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
+                None
+            }
         };
         match (wanted, found) {
             (None, None) => {}

@@ -19,7 +19,7 @@ static SHIPPED: LazyLock<Vec<Candidate>> = LazyLock::new(shipped);
 fn said(repertoire: &mut Repertoire, candidates: Vec<Candidate>, text: &str, lang: Lang) -> Option<Kind> {
     let unable = match repertoire.plan(text, &envelope(candidates, lang)) {
         Reply::Cannot(unable) => unable,
-        Reply::Plan(_) | Reply::Say(_) | Reply::Schedule(..) | Reply::Later(_) | Reply::NotUnderstood(_) => {
+        Reply::Plan(_) | Reply::Say(_) | Reply::Schedule(..) | Reply::Review(..) | Reply::NotUnderstood(_) => {
             return None;
         }
     };

@@ -11,7 +11,6 @@ mod instance_questions;
 mod look_up;
 pub mod matching;
 pub mod reminder;
-pub mod schedule;
 pub mod undo;
 pub mod words;
 
@@ -62,8 +61,8 @@ pub enum Reply {
     Say(String),
     /// Something about reminders, to be answered in this language.
     Schedule(Order, Lang),
-    /// What is asked for again and again, which nobody here keeps: the text says how the machine can be had to do it.
-    Later(String),
+    /// A question for what a day was like, or the time that these words name; to be answered in this language.
+    Review(String, Lang),
     /// What is known that nobody here can do, or what says nothing by itself. A model may make more of it.
     Cannot(Unable),
     /// It is not sure; the text says so and shows what it can do.
@@ -252,9 +251,6 @@ impl Reflex<'_> {
         if let Some(said) = self.small_talk(tokens) {
             return Reply::Say(said);
         }
-        if let Some(said) = self.again(tokens) {
-            return Reply::Later(said);
-        }
         let doubt = match self.whole(tokens) {
             Ok(found) => return Reply::Plan(self.calls(&[found])),
             Err(doubt) => doubt,
@@ -306,16 +302,6 @@ impl Reflex<'_> {
             ));
         }
         None
-    }
-
-    /// What is asked for again and again, when both are understood: when, and what only reads.
-    fn again(&self, tokens: &[Token<'_>]) -> Option<String> {
-        let again = schedule::again(self.text, tokens, words::grammar::quoted_from(tokens))?;
-        let mut asked = words::token::tokens(&again.request)?;
-        forgive_spelling(&mut asked, self.abilities, self.known);
-        let found = Reflex { text: &again.request, ..*self }.whole(&asked).ok()?;
-        // What is set up by those two lines reads only until its owner says otherwise.
-        (self.abilities[found.ability].candidate.class == READ).then(|| answer::speech::again(self.lang, &again))
     }
 
     /// The executors whose patterns cover the words as much as each other.

@@ -28,7 +28,9 @@ fn lists_are_added_to_and_read_by_their_names_and_nothing_else_is_done() {
                 Some((plan.calls[0].executor.clone(), plan.calls[0].arguments.clone()))
             }
             Reply::Plan(plan) => panic!("{plan:?}"),
-            Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+            Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
+                None
+            }
         };
         if found != wanted {
             wrong.push(format!("{}: {found:?}", row["text"]));

@@ -132,7 +132,7 @@ fn envelope() -> Envelope {
 fn made(words: &str) -> Option<Vec<(String, Value)>> {
     match plan(words, &envelope()) {
         Reply::Plan(plan) => Some(plan.calls.into_iter().map(|call| (call.executor, call.arguments)).collect()),
-        Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+        Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
     }
 }
 
@@ -270,7 +270,9 @@ fn pattern_with_most_words_of_its_own_wins_and_a_tie_does_nothing() {
         let all = lines.iter().map(|(name, line)| say(name, line)).collect();
         match plan(words, &envelope_of(all, Lang::En)) {
             Reply::Plan(plan) => Some(plan.calls[0].executor.clone()),
-            Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+            Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
+                None
+            }
         }
     };
     let find = |lines| call(lines, "find red apples now");

@@ -15,8 +15,11 @@ fn envelope() -> Envelope {
 fn planned(words: &str) -> Plan {
     match plan(words, &envelope()) {
         Reply::Plan(plan) => plan,
-        other
-        @ (Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_)) => {
+        other @ (Reply::Say(_)
+        | Reply::Review(..)
+        | Reply::Schedule(..)
+        | Reply::Cannot(_)
+        | Reply::NotUnderstood(_)) => {
             panic!("{words}: {other:?}")
         }
     }
@@ -106,34 +109,13 @@ fn question_about_the_instance_is_answered_without_a_call() {
 #[test]
 fn scheduled_request_is_refused_with_alternatives() {
     for (words, part) in [
-        ("every morning at 8 fs_burn notes/welcome.md", "cron"),
-        ("ogni mattina alle 8 fs_burn notes/welcome.md", "cron"),
-        // What changes something is not set up by two lines.
-        ("every morning at 8 note: buy milk", "cron"),
+        ("every morning at 8 fs_burn notes/welcome.md", "At a set time"),
+        ("ogni mattina alle 8 fs_burn notes/welcome.md", "A un'ora stabilita"),
+        // What changes something is not done by itself.
+        ("every morning at 8 note: buy milk", "At a set time"),
     ] {
         let Reply::NotUnderstood(said) = plan(words, &envelope_of(shipped(), Lang::En)) else { panic!("{words}") };
         assert!(said.contains(part), "{words}: {said}");
-    }
-}
-
-#[test]
-fn recurring_request_is_answered_with_two_setup_commands() {
-    for (words, said, add, fire) in [
-        (
-            "every morning at 8 read notes/welcome.md",
-            "nothing was set up",
-            "  metnosctl timer add every-morning-at-8 'read notes/welcome.md'\n",
-            "  0 8 * * * metnosctl timer fire every-morning-at-8\n",
-        ),
-        (
-            "leggi \"l'elenco.md\" ogni lunedì alle 9:30",
-            "non ho preparato nulla",
-            "  metnosctl timer add ogni-lunedi-alle-9-30 'leggi \"l'\\''elenco.md\"'\n",
-            "  30 9 * * 1 metnosctl timer fire ogni-lunedi-alle-9-30\n",
-        ),
-    ] {
-        let Reply::Later(told) = plan_of(words) else { panic!("{words}: {:?}", plan_of(words)) };
-        assert!(told.contains(said) && told.contains(add) && told.ends_with(fire), "{words}: {told}");
     }
 }
 
@@ -202,7 +184,7 @@ fn request_for_later_is_not_done_now_and_says_so() {
         "ogni sera leggi notes/a.md e poi domani notes/b.md",
     ] {
         let Reply::NotUnderstood(said) = plan_of(words) else { panic!("{words}") };
-        assert!(said.contains("at a set time") || said.contains("a un’ora fissa"), "{said}");
+        assert!(said.contains("At a set time") || said.contains("A un'ora stabilita"), "{said}");
     }
 }
 
@@ -301,11 +283,11 @@ fn no_recorded_utterance_yields_a_wrong_call() {
             (Reply::Plan(plan), Some(wanted)) if calls(&plan) == *wanted => right += 1,
             (Reply::Plan(plan), _) => wrong.push((text, calls(&plan))),
             (
-                Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_),
+                Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_),
                 None,
             ) => right += 1,
             (
-                Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_),
+                Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_),
                 Some(_),
             ) => missed.push(text),
         }
@@ -335,11 +317,11 @@ fn measured(text: &str) -> (usize, usize, Vec<String>) {
                 }
             }
             (
-                Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_),
+                Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_),
                 None,
             ) => right += 1,
             (
-                Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_),
+                Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_),
                 Some(_),
             ) => {}
         }

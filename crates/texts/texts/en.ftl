@@ -24,8 +24,7 @@ help-nothing = I have no executor that I could call yet; `metnosctl executor lis
 doubt-unknown = I am not sure what you mean, so I did nothing.
 doubt-ambiguous = This could mean more than one thing, so I did nothing.
 doubt-effects = This would have an effect, and I do not guess such things: I did nothing.
-doubt-later = I cannot do this by myself at a set time yet: I can remind you of it then (“remind me every morning at 8 to …”). I did nothing now, and noted the wish. The machine's cron can say it to me as well: metnosctl ask "…".
-again = I understand what is to be done ("{ $request }") and when ("{ $when }"). By myself I can only remind you then (“remind me …”): nothing was set up, and nothing was done now. Two lines set it up: the first at the machine, the second in what `crontab -e` opens.
+doubt-later = At a set time I can answer a question by myself (“every morning at 8 tell me what is planned today”) or remind you (“remind me every morning at 8 to …”), and cannot do anything else yet. I did nothing now, and noted the wish.
 doubt-empty = You said nothing.
 doubt-too-long = That is more than I can take in at once without a model, so I did nothing.
 nearest = The nearest things I can do:
@@ -78,6 +77,34 @@ reminder-changed = { $act ->
        *[other] { $who }
     } { $when } instead: { $what }.
    *[other] { $act }: { $what } ({ $when }, { $who }).
+}
+ask-made = I will answer “{ $what }” { $when } ({ $zone }). Say “undo” to take it back.
+ask-named = the answer to “{ $what }”
+ask-changed = { $act ->
+    [cancelled] I will not answer “{ $what }” by myself any more ({ $when }).
+    [paused] Paused: the answer to “{ $what }” ({ $when }).
+    [resumed] I answer “{ $what }” by myself again ({ $when }).
+    [moved] I will answer “{ $what }” { $when } instead.
+   *[other] { $act }: “{ $what }” ({ $when }).
+}
+ask-answer = You wanted to know “{ $what }”:
+review-head = { $when ->
+    [none] Today
+   *[other] { $when }
+}: { $count ->
+    [0] you asked me for nothing.
+    [one] you asked me for one thing.
+   *[other] you asked me for { $count } things.
+}
+review-done = Done:
+review-reminded = I reminded you:
+review-unmet = Not understood, or beyond me:
+review-to-come = Still to come:
+review-line = - { $at } { $what }
+review-more = … and { $count } more.
+review-waiting = { $count ->
+    [one] One act waits for your decision.
+   *[other] { $count } acts wait for your decision.
 }
 reminder-of-what = Of what shall I remind you? Say it in one sentence, for instance “remind me tomorrow at 9 to call the dentist”. I planned nothing yet.
 reminder-when = When shall I remind { $who ->
@@ -604,6 +631,10 @@ refusal = { $rule ->
     [schedule-literal] of what and when I remind you must stand in your own words, so I planned nothing
     [schedule-turn] that is more than I plan for one request. Say anew what is still to be done
     [schedule-unattended] nobody has asked for this, so nothing was planned
+    [schedule-often] I answer a question by myself at most every 15 minutes, so I planned nothing. Name a longer time
+    [schedule-asks] I answer as many questions by myself as I keep for one person. Cancel some of them first: ask “what is planned?”
+    [schedule-reads] that changes something, and nobody was there who asked for it. Ask for it yourself
+    [schedule-unasked] somebody would have to be asked about that, and nobody was there. Ask for it yourself
     [people-private] that is in somebody's private folder, and only that person is shown what is there
     [people-unknown] I know nobody called so here, so I passed nothing on
     [people-nobody] I do not know your name yet, so I pass nothing on to others. The owner of this machine can add you with `metnosctl people add`

@@ -24,8 +24,7 @@ help-nothing = Non ho ancora nessun executor da chiamare; `metnosctl executor li
 doubt-unknown = Non sono sicuro di aver capito, quindi non ho fatto nulla.
 doubt-ambiguous = Può voler dire più di una cosa, quindi non ho fatto nulla.
 doubt-effects = Questo avrebbe un effetto, e cose simili non le tiro a indovinare: non ho fatto nulla.
-doubt-later = Non so ancora farlo da solo a un’ora fissa: te lo posso ricordare («ricordami ogni mattina alle 8 di …»). Ora non ho fatto nulla, e ho annotato il desiderio. Può dirmelo anche il cron della macchina: metnosctl ask "…".
-again = Capisco che cosa c'è da fare ("{ $request }") e quando ("{ $when }"). Da solo te lo posso per ora soltanto ricordare («ricordami …»): non ho preparato nulla e ora non ho fatto nulla. Bastano due righe: la prima alla macchina, la seconda in ciò che apre `crontab -e`.
+doubt-later = A un'ora stabilita so rispondere da solo a una domanda («ogni mattina alle 8 dimmi che cosa c’è in programma oggi») o ricordarti qualcosa («ricordami ogni mattina alle 8 di …»), e altro ancora no. Ora non ho fatto nulla, e ho annotato il desiderio.
 doubt-empty = Non hai detto nulla.
 doubt-too-long = È più di quanto riesca a capire in una volta senza un modello: non ho fatto nulla.
 nearest = Le cose più vicine che so fare:
@@ -78,6 +77,34 @@ reminder-changed = { $act ->
        *[other] Lo ricorderò a { $who }
     } { $when }: { $what }.
    *[other] { $act }: { $what } ({ $when }, { $who }).
+}
+ask-made = Risponderò a «{ $what }» { $when } ({ $zone }). Di’ «annulla» per tornare indietro.
+ask-named = la risposta a «{ $what }»
+ask-changed = { $act ->
+    [cancelled] Non risponderò più da solo a «{ $what }» ({ $when }).
+    [paused] Sospesa: la risposta a «{ $what }» ({ $when }).
+    [resumed] Rispondo di nuovo da solo a «{ $what }» ({ $when }).
+    [moved] Risponderò a «{ $what }» { $when }.
+   *[other] { $act }: «{ $what }» ({ $when }).
+}
+ask-answer = Volevi sapere «{ $what }»:
+review-head = { $when ->
+    [none] Oggi
+   *[other] { $when }
+}: { $count ->
+    [0] non mi hai chiesto niente.
+    [one] mi hai chiesto una cosa.
+   *[other] mi hai chiesto { $count } cose.
+}
+review-done = Fatto:
+review-reminded = Ti ho ricordato:
+review-unmet = Non capito, o che non so fare:
+review-to-come = In arrivo:
+review-line = - { $at } { $what }
+review-more = … e altre { $count }.
+review-waiting = { $count ->
+    [one] Una cosa aspetta la tua decisione.
+   *[other] { $count } cose aspettano la tua decisione.
 }
 reminder-of-what = Che cosa ti devo ricordare? Dillo in una frase, per esempio «ricordami domani alle 9 di chiamare il dentista». Non ho ancora programmato niente.
 reminder-when = { $who ->
@@ -603,6 +630,10 @@ refusal = { $rule ->
     [schedule-literal] che cosa e quando ricordarti deve stare nelle tue parole, quindi non ho programmato niente
     [schedule-turn] è più di quanto programmo per una sola richiesta. Di' di nuovo quello che manca
     [schedule-unattended] non me l'ha chiesto nessuno, quindi non ho programmato niente
+    [schedule-often] rispondo da solo a una domanda al massimo ogni 15 minuti, quindi non ho programmato niente. Di’ un intervallo più lungo
+    [schedule-asks] rispondo già da solo a tante domande quante ne tengo per una persona. Annullane prima qualcuna: chiedi «che cosa c’è in programma?»
+    [schedule-reads] questo modifica qualcosa, e non c'era nessuno che lo avesse chiesto. Chiedilo tu
+    [schedule-unasked] per questo bisognerebbe chiedere a qualcuno, e non c'era nessuno. Chiedilo tu
     [people-private] è nella cartella privata di qualcuno, e solo quella persona può vedere che cosa contiene
     [people-unknown] qui non conosco nessuno che si chiami così, quindi non ho riferito niente
     [people-nobody] non so ancora come ti chiami, quindi non riferisco niente ad altri. Il proprietario di questa macchina ti può aggiungere con `metnosctl people add`

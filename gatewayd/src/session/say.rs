@@ -80,7 +80,7 @@ impl Door {
         match undo {
             Some((_, thing)) => self.undo_as_turn(voice, who.lang, &registered, thing),
             None => {
-                let said = self.give_here(voice, &who.principal, registered.turn).await;
+                let said = self.give_here(voice, &who, registered.turn).await;
                 self.open(voice, (who.lang, said), &registered, words, None).await;
             }
         }
@@ -267,7 +267,7 @@ impl Door {
 
     /// Opens the turn at the planner. The words are registered and journalled, so from here on a failure is
     /// the end of the turn, sent and journalled like any other. `said` was given to the person already.
-    async fn open(
+    pub(super) async fn open(
         self: &Rc<Self>,
         voice: &SpeakerSession,
         (lang, said): (Lang, String),

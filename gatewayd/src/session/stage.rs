@@ -31,7 +31,7 @@ use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
     RegisterPrompt, SendFile, UndoHere,
 };
-use metnos_proto::msg::schedule::{Firing, FiringDue, FiringEnded, FiringTaken, NextFiring, TakeFiring};
+use metnos_proto::msg::schedule::{FireAsk, Firing, FiringDue, FiringEnded, FiringTaken, NextFiring, TakeFiring};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{OpenPhase, Phases};
 use metnos_proto::turn_log::{self, Entry};
@@ -98,6 +98,22 @@ impl door_policyd::Serve for Script {
         let fired =
             metnos_proto::msg::people::Fired { turn: TurnId::new(), trace: TraceId::new(), principal, lang: Lang::En };
         Ok((fired, [sealed(b"read notes/a.md")]))
+    }
+
+    async fn fire_ask(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: FireAsk,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::people::Fired, 1> {
+        self.note(format!("fire_ask {} {}", ask.number, ask.key));
+        if self.standing.get() == Standing::Stranger {
+            return Err(Refusal::new(RefusalCode::Denied, "principal.unpaired", "not known").into());
+        }
+        let principal = "telegram:7".to_owned();
+        let fired =
+            metnos_proto::msg::people::Fired { turn: TurnId::new(), trace: TraceId::new(), principal, lang: Lang::En };
+        Ok((fired, [sealed(b"what is planned")]))
     }
 
     async fn view(

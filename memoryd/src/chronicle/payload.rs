@@ -5,6 +5,7 @@
 
 use metnos_proto::ids::{Blake3, CallId};
 use metnos_proto::msg::common::{self, ExecutorId};
+use metnos_proto::msg::schedule::ScheduleKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -226,6 +227,9 @@ payloads! {
     ScheduleEvent = "schedule_event" {
         /// `made`, `paused`, `resumed`, `cancelled`, `begun`, `delivered`, `unsure` or `refused`.
         act: String,
+        /// Whether one that was made is a question, which is answered then.
+        #[serde(default, skip_serializing_if = "is_false")]
+        ask: bool,
         /// What had to be assumed about the time of one that was made.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         assumed: Vec<String>,
@@ -375,11 +379,22 @@ pub fn call_of(text: &str) -> Option<CallId> {
 }
 
 impl ScheduleEvent {
+    /// What is done when one that was made fires.
+    #[must_use]
+    pub const fn kind(&self) -> ScheduleKind {
+        match (self.message, self.ask) {
+            (true, _) => ScheduleKind::Message,
+            (false, true) => ScheduleKind::Ask,
+            (false, false) => ScheduleKind::Reminder,
+        }
+    }
+
     /// What became of the schedule of this number, with nothing else said.
     #[must_use]
     pub fn new(act: &str, number: u64) -> Self {
         Self {
             act: act.to_owned(),
+            ask: false,
             assumed: Vec::new(),
             cadence: Value::Null,
             from: String::new(),
@@ -501,7 +516,7 @@ mod tests {
             Evolution { act: s(), candidate, digests: vec![s()], executor: s(), version: s(), why: s() } => Evolution,
             SystemEvent { kind: s(), text: s() } => SystemEvent,
             ScheduleEvent::new("begun", 3) => ScheduleEvent,
-            ScheduleEvent { assumed: vec![s()], cadence: serde_json::json!({ "z": 1, "a": s() }), from: s(), key: s(), lang: s(), message: true, missed: 1,
+            ScheduleEvent { ask: true, assumed: vec![s()], cadence: serde_json::json!({ "z": 1, "a": s() }), from: s(), key: s(), lang: s(), message: true, missed: 1,
                 to: s(), what: s(), when: s(), ..ScheduleEvent::new("made", 4) } => ScheduleEvent,
             PayloadRedacted { payload_sha256: s(), seq: 7, why: s() } => PayloadRedacted,
             Checkpoint { act: s(), at_seq: 3, digest: s(), id: s(), tag: s(), why: s() } => Checkpoint,

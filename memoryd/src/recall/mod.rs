@@ -13,7 +13,7 @@ mod weights;
 pub mod when;
 
 use metnos_calendar::Zone;
-use metnos_proto::msg::common::Trust;
+use metnos_proto::msg::common::{Channel, Trust};
 use metnos_proto::msg::memoryd::MAX_QUESTION_BYTES;
 use serde::Deserialize;
 
@@ -142,7 +142,11 @@ impl Change {
             text,
             trust: event.trust,
         };
-        if event.kind == EventType::OwnerMessage {
+        // What is asked by itself every day, and its answers, would be found before what a person has said.
+        let is_asked_by_itself = event.channel == Some(Channel::Scheduler);
+        if is_asked_by_itself && matches!(event.kind, EventType::OwnerMessage | EventType::AssistantMessage) {
+            None
+        } else if event.kind == EventType::OwnerMessage {
             let words = payload::OwnerMessage::decode(&event.payload).ok()?;
             Some(said(&words.standing, words.text))
         } else if event.kind == EventType::AssistantMessage {

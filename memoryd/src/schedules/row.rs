@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 use metnos_proto::doc::schedule::{ScheduleState, ScheduleView};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::schedule::ScheduleKind;
 use metnos_schedule::{Cadence, Language};
 
 /// The most upcoming due times that are listed for a schedule.
@@ -48,9 +49,9 @@ pub struct ScheduleRow {
     pub to: String,
     /// Who has it said, where that is another person: the name.
     pub from: String,
-    /// Whether it is a message, which is given at once.
-    pub message: bool,
-    /// Of what.
+    /// What is done when it fires.
+    pub kind: ScheduleKind,
+    /// Of what, or what is asked.
     pub what: String,
     /// When, in words.
     pub when: String,
@@ -187,7 +188,7 @@ impl ScheduleRow {
             principal: self.principal.clone(),
             to: self.to.clone(),
             person: String::new(),
-            message: self.message,
+            kind: self.kind,
             what: self.what.clone(),
             when: self.when.clone(),
             told: self.told(now.datetime(), lang),

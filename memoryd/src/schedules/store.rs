@@ -7,7 +7,7 @@ use jiff::civil::DateTime;
 use metnos_proto::doc::schedule::{FiringState, FiringView, ScheduleState};
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::Lang;
-use metnos_proto::msg::schedule::MAX_FIRINGS;
+use metnos_proto::msg::schedule::{MAX_FIRINGS, ScheduleKind};
 use metnos_schedule::Cadence;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -18,7 +18,7 @@ use crate::chronicle::payload::{PayloadRedacted, ScheduleEvent};
 use crate::error::{During, Error, Result};
 
 /// The version of the tables below.
-pub const VERSION: i64 = 3;
+pub const VERSION: i64 = 4;
 
 const TABLES: &str = "
     CREATE TABLE schedules (
@@ -29,7 +29,7 @@ const TABLES: &str = "
         principal TEXT NOT NULL,
         addressee TEXT NOT NULL,
         sender    TEXT NOT NULL,
-        message   INTEGER NOT NULL,
+        kind      TEXT NOT NULL CHECK (kind IN ('reminder', 'message', 'ask')),
         what      TEXT NOT NULL,
         words     TEXT NOT NULL,
         assumed   TEXT NOT NULL,
@@ -47,6 +47,7 @@ const TABLES: &str = "
         moved_ms  INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE INDEX schedules_live ON schedules (principal) WHERE state IN ('active', 'paused');
+    CREATE INDEX schedules_turn ON schedules (turn) WHERE turn IS NOT NULL;
     CREATE INDEX schedules_to ON schedules (addressee) WHERE state = 'active';
     CREATE INDEX schedules_due ON schedules (look_ms, number) WHERE sendable AND look_ms IS NOT NULL;
     CREATE INDEX schedules_begun ON schedules (number) WHERE begun IS NOT NULL;
@@ -63,7 +64,7 @@ const TABLES: &str = "
     INSERT INTO progress VALUES (1, 0, '');";
 
 const COLUMNS: &str = "number, made_seq, made_ms, turn, principal, addressee, what, words, assumed, lang, cadence, state, after, begun, \
-    begun_by, missed, failures, retry_ms, sender, message, moved_ms";
+    begun_by, missed, failures, retry_ms, sender, kind, moved_ms";
 
 /// What an event says of a schedule: the names that the chronicle has for it.
 pub mod act {
@@ -116,6 +117,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ScheduleRow> {
     let cadence: Cadence = text(10).and_then(|text| serde_json::from_str(&text).map_err(|_| odd(10, &text)))?;
     let state = text(11)?;
     let after = text(12)?;
+    let kind = text(19)?;
     let begun: Option<String> = row.get(13)?;
     let turn: Option<[u8; 16]> = row.get(3)?;
     let (by, missed, retry_ms) = (text(14)?, row.get(15)?, number(row, 17)?);
@@ -136,7 +138,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ScheduleRow> {
         begun: begun.map(|key| Begun { key, by, missed, retry_ms }),
         failures: row.get(16)?,
         from: text(18)?,
-        message: row.get(19)?,
+        kind: ScheduleKind::named(&kind).ok_or_else(|| odd(19, &kind))?,
         moved_ms: number(row, 20)?,
     })
 }
@@ -310,7 +312,7 @@ impl ScheduleStore {
     /// When it cannot be read.
     pub fn given_last(&self, to: &[&str], since_ms: u64) -> Result<Option<ScheduleRow>> {
         let sql = "SELECT ended_ms, number FROM firings JOIN schedules USING (number)
-                   WHERE addressee = ?1 AND firings.state = 'delivered' AND ended_ms >= ?2 AND sender = '' AND NOT message AND what <> ''
+                   WHERE addressee = ?1 AND firings.state = 'delivered' AND ended_ms >= ?2 AND sender = '' AND kind = 'reminder' AND what <> ''
                    ORDER BY ended_ms DESC LIMIT 1";
         let mut last = None;
         for one in to {
@@ -346,6 +348,34 @@ impl ScheduleStore {
         let last: Option<Option<i64>> =
             self.db.query_row(last, [], |row| row.get(0)).optional().during("reading the schedules")?;
         Ok(last.flatten().and_then(|last| u64::try_from(last).ok()).unwrap_or(0).saturating_add(1))
+    }
+
+    /// Of what whoever is reached at `to` was reminded from `from_ms` on and before `upto_ms`: the time at which it was due, and the
+    /// text; the last ones first, at most `most`.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn given_between(&self, to: &str, (from_ms, upto_ms): (u64, u64), most: u32) -> Result<Vec<(String, String)>> {
+        let sql = "SELECT key, what FROM firings JOIN schedules USING (number)
+                   WHERE addressee = ?1 AND firings.state = 'delivered' AND ended_ms >= ?2 AND ended_ms < ?3 AND kind = 'reminder'
+                   AND what <> '' ORDER BY ended_ms DESC LIMIT ?4";
+        let values = params![to, signed(from_ms), signed(upto_ms), most];
+        self.db
+            .prepare_cached(sql)
+            .and_then(|mut all| all.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
+            .during("reading the firings")
+    }
+
+    /// Whether something was planned in this turn.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn has_made(&self, turn: TurnId) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM schedules WHERE turn = ?1)";
+        self.db
+            .prepare_cached(sql)
+            .and_then(|mut one| one.query_row([turn.to_bytes()], |row| row.get(0)))
+            .during("reading the schedules")
     }
 
     /// The last firings of a schedule, newest first.
@@ -455,7 +485,7 @@ fn set_look(db: &Connection, of: u64, at_ms: Option<u64>) -> rusqlite::Result<()
 
 fn made(db: &Connection, event: &Event, said: &ScheduleEvent) -> rusqlite::Result<()> {
     let sql = "INSERT OR IGNORE INTO schedules (number, made_seq, made_ms, turn, principal, addressee, what, words, assumed, lang,
-               cadence, state, after, sendable, sender, message)
+               cadence, state, after, sendable, sender, kind)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'active', ?12, ?13, ?14, ?15)";
     db.prepare_cached(sql)?.execute(params![
         signed(said.number),
@@ -472,7 +502,7 @@ fn made(db: &Connection, event: &Event, said: &ScheduleEvent) -> rusqlite::Resul
         said.key,
         super::can_be_sent_to(&said.to),
         said.from,
-        said.message,
+        said.kind().name(),
     ])?;
     Ok(())
 }

@@ -147,7 +147,7 @@ pub enum ScheduleCommand {
         /// Its number in `schedule list`
         number: u64,
     },
-    /// Have yourself reminded of something
+    /// Have yourself reminded of something, or a question answered
     Add(ScheduleAdd),
     /// Have a reminder not fire until it is resumed
     Pause {
@@ -188,6 +188,9 @@ pub struct ScheduleAdd {
     /// Who is reminded, by name [default: you]
     #[arg(long, value_name = "NAME")]
     pub to: Option<String>,
+    /// It is a question, which is answered then: such as "what is planned today"
+    #[arg(long, conflicts_with = "to")]
+    pub ask: bool,
     /// The language of both [default: the one that they show, else English]
     #[arg(long, value_parser = languages())]
     pub lang: Option<Lang>,

@@ -41,7 +41,7 @@ pub fn schedule(
             let spoken = metnos_reflex::spoken_in(&format!("{what} {}", add.when));
             let lang = add.lang.or(spoken).unwrap_or(Lang::En);
             let to = add.to.clone().unwrap_or_default();
-            ScheduleAsk::Add(AddReminder { what, when: add.when.clone(), lang, to })
+            ScheduleAsk::Add(AddReminder { what, when: add.when.clone(), lang, to, asks: add.ask })
         }
         ScheduleCommand::Pause { number } => change(*number, ScheduleAct::Pause),
         ScheduleCommand::Resume { number } => change(*number, ScheduleAct::Resume),
@@ -62,10 +62,11 @@ fn list(screen: &mut Screen, schedules: &ScheduleList) -> Result<Exit, CtlError>
         screen.line("Nothing is planned.")?;
         return Ok(Exit::Done);
     }
-    let mut table = Table::new(&["NO", "STATE", "WHEN", "NEXT", "TO", "WHAT"]);
+    let mut table = Table::new(&["NO", "KIND", "STATE", "WHEN", "NEXT", "TO", "WHAT"]);
     for one in &schedules.0 {
         table.row(vec![
             cell(one.number.to_string()),
+            cell(one.kind.name()),
             cell(one.state.name()),
             cell(&one.told),
             cell(one.next.first().map_or("-", String::as_str)),
@@ -105,6 +106,7 @@ fn facts(screen: &mut Screen, one: &ScheduleView) -> Result<(), CtlError> {
     let next = if one.next.is_empty() { "never again".to_owned() } else { one.next.join(", ") };
     let (what, said) = if one.sealed { (SEALED, SEALED) } else { (one.what.as_str(), one.when.as_str()) };
     for (name, fact) in [
+        ("kind", &one.kind.name().to_owned()),
         ("what", &what.to_owned()),
         ("when", &format!("{} (said: {said})", one.told)),
         ("next", &next),

@@ -292,10 +292,14 @@ fn scene(envelope: &Envelope) -> Vec<String> {
                           Nobody is waiting for your answer."
                 .to_owned()
         }
-        Channel::Timer | Channel::Scheduler | Channel::Metnos => {
+        Channel::Timer | Channel::Metnos => {
             "The owner of the household has set this up to happen by itself. Nobody is waiting for your answer."
                 .to_owned()
         }
+        Channel::Scheduler => format!(
+            "{who} has asked before that this is answered by itself at this time. The answer is sent there; nobody can be asked back, \
+             and nothing can be changed."
+        ),
     });
     if home.guest && matches!(envelope.channel, Channel::Cli | Channel::Http | Channel::Telegram) {
         parts.push("A guest may see and do less than the owner.".to_owned());
@@ -357,7 +361,8 @@ pub fn opening(envelope: &Envelope, words: &str, data: &str) -> String {
     }
     let title = match envelope.channel {
         Channel::Cli | Channel::Http | Channel::Telegram => "The person says now:",
-        Channel::Hook | Channel::Timer | Channel::Scheduler | Channel::Metnos => "The owner has asked for this:",
+        Channel::Scheduler => "The person has asked for this:",
+        Channel::Hook | Channel::Timer | Channel::Metnos => "The owner has asked for this:",
     };
     parts.push(format!("{title}\n{words}"));
     parts.join("\n\n")

@@ -11,18 +11,19 @@ use metnos_proto::envelope::Envelope;
 use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::json;
 use metnos_proto::masks::masked;
-use metnos_proto::msg::common::{CallRef, Lang, Outcome, Refusal};
+use metnos_proto::msg::common::{CallRef, Channel, Lang, Outcome, Refusal};
 use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn};
 use metnos_proto::msg::mind::StopThinking;
 use metnos_proto::msg::planner::{Call, CallState, MAX_TEXT, OpenTurn, Text, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, MAX_SLOTS, Release, SettledAct, Slot};
-use metnos_proto::msg::schedule::{Order, ScheduleOrder};
+use metnos_proto::msg::schedule::{Order, ReviewOrder, ScheduleOrder};
 use metnos_proto::payload::Sealed;
 use metnos_reflex::Plan;
 use metnos_reflex::PlannedCall;
 use metnos_reflex::Reply;
 use metnos_reflex::Unable;
 use metnos_reflex::answer::reminders;
+use metnos_reflex::answer::reviews;
 use metnos_reflex::answer::speech;
 use metnos_reflex::answer::{MAX_ANSWER, Rendered, pieces, shorten};
 use metnos_reflex::language_of;
@@ -81,7 +82,7 @@ impl Planner {
     ) {
         let turn = Turn { unborn: open.unborn, ..Turn::new(&self, (open.turn, open.trace, open.lang), door) };
         // Not cut short, so that it is always known whether memoryd has a turn to close.
-        let (has_begun, ended) = match turn.begin().await {
+        let (has_begun, mut ended) = match turn.begin().await {
             Err(error) => (false, Ended::broken(speech::broken(&error, turn.lang))),
             Ok(envelope) => {
                 let ended = tokio::select! {
@@ -94,6 +95,10 @@ impl Planner {
                 (true, ended)
             }
         };
+        // What is asked by itself every day was wished for once, when it was set up.
+        if open.channel == Channel::Scheduler {
+            ended.wish = Wish::default();
+        }
         self.finish(&turn, has_begun, ended).await;
     }
 
@@ -260,7 +265,7 @@ impl Turn {
                 Err(error) => self.broken(&error),
             },
             Reply::Schedule(order, lang) => self.schedule(order, lang, &envelope.home.zone).await,
-            Reply::Later(why) => Ended { end: TurnEnd::Unsuccessful, why, wish: Wish::of(words) },
+            Reply::Review(when, lang) => self.review(when, lang, &envelope.home.zone).await,
             Reply::Plan(plan) => {
                 self.carry_out(plan, (words, envelope)).await.unwrap_or_else(|error| self.broken(&error))
             }
@@ -277,6 +282,23 @@ impl Turn {
         };
         match told {
             Ok(text) => match self.say(&text).await {
+                Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
+                Err(error) => self.broken(&error),
+            },
+            Err(refusal) => Ended::new(TurnEnd::Unsuccessful, metnos_texts::refusal(lang, &refusal)),
+        }
+    }
+
+    /// Says what a day was like.
+    async fn review(&self, when: String, lang: Lang, zone: &str) -> Ended {
+        let ask = ReviewOrder { turn: self.id, lang, when: when.clone() };
+        let review = match self.planner.policyd.review(self.trace, ask, []).await {
+            Ok((doc, review)) => doc.open(review),
+            Err(RpcError::Refused(refusal)) => Err(refusal),
+            Err(error) => return self.broken(&error),
+        };
+        match review {
+            Ok(review) => match self.say(&reviews::told(lang, &when, &review, zone)).await {
                 Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
                 Err(error) => self.broken(&error),
             },

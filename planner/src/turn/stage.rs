@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use metnos_proto::doc::Doc;
-use metnos_proto::doc::schedule::ScheduleList;
+use metnos_proto::doc::schedule::{DayReview, ScheduleList};
 use metnos_proto::edge::{RpcError, ServeError, Served};
 use metnos_proto::edges::{
     DoorPlanner, PlannerMemoryd, PlannerMind, PlannerPolicyd, door_planner, planner_memoryd, planner_mind,
@@ -28,7 +28,7 @@ use metnos_proto::msg::policyd::{
     Act, Acted, CallProgress, EndTurn, FundTurn, Intent, IntentFrozen, Ran, Release, Released, TurnFunded, UndoLast,
     UndoneLast,
 };
-use metnos_proto::msg::schedule::ScheduleOrder;
+use metnos_proto::msg::schedule::{ReviewOrder, ScheduleOrder};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{Phases, RecallPhase, TurnPhase};
 use metnos_proto::prompt::{ModelCall, Prompt, Reply, Stop};
@@ -193,6 +193,16 @@ impl planner_policyd::Serve for Script {
             Some(list) => Ok(Doc::seal(&list)?),
             None => Err(Refusal::new(RefusalCode::Invalid, "schedule.past", "it is over").into()),
         }
+    }
+
+    async fn review(
+        self: Rc<Self>,
+        _cx: Cx<PlannerPolicyd>,
+        ask: ReviewOrder,
+        []: [Sealed; 0],
+    ) -> Served<Doc<DayReview>, 1> {
+        self.note(format!("review {:?}", ask.when));
+        Err(Refusal::new(RefusalCode::Invalid, "schedule.time", "no time").into())
     }
 
     async fn end_turn(self: Rc<Self>, _cx: Cx<PlannerPolicyd>, _ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {

@@ -22,12 +22,13 @@ pub const MAX_DETACHED: usize = 256;
 pub const MAX_LOG_TOTAL: usize = 32 * 1024 * 1024;
 
 /// Whether a turn of this channel is of use to a person when the door that had opened it is gone: a client comes back to
-/// it, or nobody listened from the start. A terminal's session ends with its door, and a chat says its words again.
+/// it, or nobody listened from the start. A terminal's session ends with its door, a chat says its words again, and what a schedule
+/// asks is asked anew.
 #[must_use]
 pub const fn outlives_its_door(channel: Channel) -> bool {
     match channel {
-        Channel::Http | Channel::Hook | Channel::Timer | Channel::Scheduler | Channel::Metnos => true,
-        Channel::Cli | Channel::Telegram => false,
+        Channel::Http | Channel::Hook | Channel::Timer | Channel::Metnos => true,
+        Channel::Cli | Channel::Telegram | Channel::Scheduler => false,
     }
 }
 

@@ -8,7 +8,7 @@ use metnos_proto::doc::people::{BrokenSeal, BrokenSeals};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{BreakSeal, MAX_PERSONS, MAX_REASON, SEAL_BROKEN_MS, SealAsk, Unsealed};
-use metnos_proto::msg::schedule::KeepSchedule;
+use metnos_proto::msg::schedule::{KeepSchedule, ScheduleKind};
 use metnos_texts::{Key, tell};
 
 use super::Principals;
@@ -138,7 +138,7 @@ impl Principals {
             principal: principal.to_owned(),
             to: principal.to_owned(),
             from: String::new(),
-            message: true,
+            kind: ScheduleKind::Message,
             what: tell(lang, Key::SealBroken, &[("why", why.into())]),
             when: String::new(),
             early: false,

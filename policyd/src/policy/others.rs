@@ -6,7 +6,7 @@ use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::envelope::{Envelope, Recent};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Lang, Refusal};
-use metnos_proto::msg::schedule::{KeepSchedule, MAX_OF_TURN, Order, Remind, Tell};
+use metnos_proto::msg::schedule::{KeepSchedule, MAX_OF_TURN, Order, Remind, ScheduleKind, Tell};
 use metnos_reflex::dialogue;
 
 use crate::calls::turns::Turn;
@@ -49,7 +49,7 @@ impl Policy {
                 principal: principal.name.clone(),
                 to: recipient.at,
                 from: from.clone(),
-                message,
+                kind: if message { ScheduleKind::Message } else { ScheduleKind::Reminder },
                 what: remind.what.join(" "),
                 when: remind.when.join(" "),
                 early: remind.early,
@@ -80,6 +80,10 @@ impl Turn {
             let why = "the person's words do not ask for this change of what is planned";
             return Err(no("schedule.words", why, "say what is to become of which reminder"));
         }
+        if matches!(order, Order::Ask(_)) {
+            let why = "what is asked and when must stand in the person's own words, and does not";
+            return Err(no("schedule.literal", why, "use the person's words as they are"));
+        }
         let why = "the person's words do not ask for this to be passed on, as it stands and to whom";
         Err(no("people.words", why, "use the person's words as they are"))
     }
@@ -98,11 +102,17 @@ impl Turn {
             let mut envelope = envelope.clone();
             butler.clone_into(&mut envelope.home.butler);
             envelope.lang = lang;
-            said.and_then(|said| dialogue::order(said, &envelope))
+            let said = said.unwrap_or_default();
+            match order {
+                Order::Ask(ask) => dialogue::asked_at_another_time(said, &envelope).contains(ask),
+                Order::Remind(_) | Order::Tell(_) | Order::List(_) | Order::Change(_) => {
+                    dialogue::order(said, &envelope).as_ref() == Some(order)
+                }
+            }
         };
         let other = if envelope.lang == Lang::En { Lang::It } else { Lang::En };
         let langs = [envelope.lang, other];
-        ends.into_iter().any(|butler| langs.into_iter().any(|lang| reads(butler, lang).as_ref() == Some(order)))
+        ends.into_iter().any(|butler| langs.into_iter().any(|lang| reads(butler, lang)))
     }
 }
 

@@ -2,18 +2,22 @@
 //! stand in what he said in this turn. He is reminded himself, so a reminder needs no card; others are where his words say so as
 //! they are (`others.rs`).
 
-use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList, ScheduleState, ScheduleView};
+use std::rc::Rc;
+
+use metnos_proto::doc::schedule::{DayReview, ScheduleHistory, ScheduleList, ScheduleState, ScheduleView};
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
-use metnos_proto::msg::common::{Integrity, Label, Lang, Readers, Refusal, RefusalCode};
+use metnos_proto::msg::common::{Channel, Integrity, Label, Lang, Level, Readers, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::people::Fired;
 use metnos_proto::msg::schedule::{
-    ChangeSchedules, KeepSchedule, ListSchedules, MAX_OF_TURN, MAX_PARTS, Order, Remind, ScheduleAct, ScheduleAsk,
-    ScheduleChange, ScheduleOrder, ShowSchedule, Which,
+    Ask, AskFired, AskedThen, ChangeSchedules, FireAsk, KeepSchedule, ListSchedules, MAX_OF_TURN, MAX_PARTS, Order,
+    Remind, ReviewOf, ReviewOrder, ScheduleAct, ScheduleAsk, ScheduleChange, ScheduleKind, ScheduleOrder, ShowSchedule,
+    Which,
 };
 
 use crate::calls::turns::Turn;
 use crate::people::persons::Persons;
-use crate::people::principal::Principal;
+use crate::people::principal::{Principal, stranger};
 use crate::policy::Policy;
 use crate::undo::unreadable;
 
@@ -32,7 +36,7 @@ impl Policy {
             let now_s = i64::try_from(self.base.clock.wall_ms() / 1_000).unwrap_or(0);
             turn.begin_schedule(&ask.order, &self.people.persons.borrow(), now_s)?;
             // What comes back is released by this answer.
-            if !matches!(ask.order, Order::Remind(_) | Order::Tell(_)) {
+            if !matches!(ask.order, Order::Remind(_) | Order::Tell(_) | Order::Ask(_)) {
                 turn.flow.read(OWN, true);
             }
             (turn.principal.clone(), turn.trace)
@@ -41,6 +45,7 @@ impl Policy {
         match ask.order {
             Order::Remind(remind) => self.keep(&principal, (ask.turn, trace), &remind, lang).await,
             Order::Tell(tell) => self.tell(&principal, (ask.turn, trace), &tell, lang).await,
+            Order::Ask(it) => self.keep_ask(&principal, (ask.turn, trace), &it, lang).await,
             Order::List(when) => self.listed(principal.name, lang, false, when).await,
             Order::Change(change) => self.changed(principal.name, change, lang).await,
         }
@@ -61,6 +66,10 @@ impl Policy {
                 self.changed(String::new(), change, spoken.unwrap_or(self.base.setting.lang)).await
             }
             ScheduleAsk::Add(add) => {
+                if add.asks {
+                    let it = Ask { what: vec![add.what], when: vec![add.when] };
+                    return self.keep_ask(principal, (TurnId::NONE, TraceId::NONE), &it, add.lang).await;
+                }
                 let remind = Remind { what: vec![add.what], when: vec![add.when], early: false, to: add.to };
                 self.keep(principal, (TurnId::NONE, TraceId::NONE), &remind, add.lang).await
             }
@@ -93,7 +102,7 @@ impl Policy {
             principal: principal.name.clone(),
             to: self.people.persons.borrow().reminded_at(&principal.name),
             from: String::new(),
-            message: false,
+            kind: ScheduleKind::Reminder,
             what: remind.what.join(" "),
             when: remind.when.join(" "),
             early: remind.early,
@@ -101,6 +110,76 @@ impl Policy {
             told_in: lang,
         };
         self.keep_one(trace, keep).await
+    }
+
+    /// Keeps a question of the principal, to be answered to the same person.
+    async fn keep_ask(
+        &self,
+        principal: &Principal,
+        (turn, trace): (TurnId, TraceId),
+        ask: &Ask,
+        lang: Lang,
+    ) -> Result<ScheduleList, Refusal> {
+        let keep = KeepSchedule {
+            turn,
+            trace,
+            principal: principal.name.clone(),
+            to: self.people.persons.borrow().reminded_at(&principal.name),
+            from: String::new(),
+            kind: ScheduleKind::Ask,
+            what: ask.what.join(" "),
+            when: ask.when.join(" "),
+            early: false,
+            lang,
+            told_in: lang,
+        };
+        self.keep_one(trace, keep).await
+    }
+
+    /// What the day of this turn's principal was like. It is the person's own, and read as such.
+    ///
+    /// # Errors
+    /// When the turn is not open, the words name no time, or memoryd does not answer.
+    pub(crate) async fn review(&self, ask: ReviewOrder) -> Result<DayReview, Refusal> {
+        let principal = {
+            let mut turns = self.calls.turns.borrow_mut();
+            let turn = turns.known(ask.turn)?;
+            turn.flow.read(OWN, true);
+            turn.principal.clone()
+        };
+        let asked = ReviewOf { principal: principal.name.clone(), lang: ask.lang, when: ask.when };
+        let (doc, review) = self.base.memory.review(TraceId::NONE, asked, []).await.map_err(RpcError::into_refusal)?;
+        let mut review = doc.open(review)?;
+        let waiting = self.approvals.cards.cards_of(&principal).0.len();
+        review.waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
+        Ok(review)
+    }
+
+    /// A question fires: a turn is open on it, of the person who has asked, in which nothing changes and nobody is asked. With its
+    /// words, as memoryd has kept them: the door says only which.
+    ///
+    /// # Errors
+    /// When the firing was not begun, the person is not known any more or reached by another one's name, or there is no room.
+    pub(crate) async fn fire_ask(self: &Rc<Self>, ask: FireAsk) -> Result<(Fired, String), Refusal> {
+        let FireAsk { number, key } = ask;
+        let asked = self.base.memory.ask_fired(TraceId::NONE, AskFired { number, key }, []).await;
+        let (AskedThen { principal, to, what, lang }, []) = asked.map_err(RpcError::into_refusal)?;
+        let mut principal = self.people.named_principal(&principal)?;
+        let is_one_person = principal.name == to || self.people.persons.borrow().are_one(&principal.name, &to);
+        if principal.standing == Standing::Stranger || !is_one_person {
+            return Err(stranger(&principal));
+        }
+        (principal.channel, principal.level) = (Channel::Scheduler, Level::ReadOnly);
+        let (turn, trace, name) = (TurnId::new(), TraceId::new(), principal.name.clone());
+        let (now, world) = (self.base.clock.monotonic_ms(), self.people.world(&principal));
+        let mut opened = Turn::new(trace, principal, world, &what, now);
+        opened.flow.attended = false;
+        opened.flow.reads_only = true;
+        let evicted = self.calls.turns.borrow_mut().open(turn, opened, now)?;
+        if let Some(evicted) = evicted {
+            self.forget(evicted);
+        }
+        Ok((Fired { turn, trace, principal: name, lang }, what))
     }
 
     /// Has memoryd keep one; the list of it alone.
@@ -129,7 +208,8 @@ impl Policy {
         let (doc, listed) = asked.map_err(RpcError::into_refusal)?;
         let may_be = |one: &ScheduleView| {
             one.principal == principal.name
-                && (one.message || matches!(one.state, ScheduleState::Active | ScheduleState::Paused))
+                && (one.kind == ScheduleKind::Message
+                    || matches!(one.state, ScheduleState::Active | ScheduleState::Paused))
         };
         let all = doc.open(listed)?.0;
         let own = all.iter().filter(|one| one.principal == principal.name);
@@ -142,7 +222,7 @@ impl Policy {
             return Err(no("schedule.moved", why, "say at which time it is to come"));
         }
         let Some(last) = last.filter(|last| last.made_ms > done_ms) else { return Ok(None) };
-        if last.message {
+        if last.kind == ScheduleKind::Message {
             let why = "what was passed on to somebody else cannot be taken back";
             return Err(no("schedule.sent", why, "tell that person what has changed"));
         }
@@ -176,12 +256,15 @@ impl Turn {
     /// # Errors
     /// The refusal when they do not, nobody speaks in it, or it has planned enough.
     pub(crate) fn begin_schedule(&mut self, order: &Order, persons: &Persons, now_s: i64) -> Result<(), Refusal> {
+        if matches!(order, Order::List(_)) {
+            return Ok(());
+        }
         if !self.flow.attended {
             let why = "nobody speaks in this turn, so nothing is planned in it";
             return Err(no("schedule.unattended", why, "ask for it yourself"));
         }
         match order {
-            Order::List(_) => return Ok(()),
+            Order::List(_) => {}
             Order::Remind(remind) => {
                 // "Remind me to call." "When?" "Tomorrow at nine."
                 let said = |part: &String| self.flow.own_words().mention(part) || self.earlier.mention(part);
@@ -191,9 +274,9 @@ impl Turn {
                     return Err(no("schedule.literal", why, "use the person's words as they are"));
                 }
             }
-            Order::Tell(_) | Order::Change(_) => {}
+            Order::Tell(_) | Order::Ask(_) | Order::Change(_) => {}
         }
-        if order.is_for_another() || matches!(order, Order::Change(_)) {
+        if order.is_for_another() || matches!(order, Order::Ask(_) | Order::Change(_)) {
             self.bears_out(order, persons, now_s)?;
         }
         // The words are one request, so they ask for one change.
@@ -269,7 +352,7 @@ mod tests {
                         let cancel = ScheduleChange { which: Which::Place(2), act: ScheduleAct::Cancel };
                         prop_assert!(words.starts_with("cancel") && *change == cancel, "{:?} in {}", order, words);
                     }
-                    Order::List(_) | Order::Tell(_) => {}
+                    Order::List(_) | Order::Tell(_) | Order::Ask(_) => {}
                 }
             }
         }
@@ -289,7 +372,10 @@ mod tests {
             turn.begin_schedule(&order, &Persons::default(), NOW_S).map_err(|no| no.rule),
             Err("schedule.unattended".to_owned())
         );
-        assert!(turn.begin_schedule(&Order::List(String::new()), &Persons::default(), NOW_S).is_err());
+        // What was asked to be answered by itself may ask what is planned.
+        assert!(turn.begin_schedule(&Order::List(String::new()), &Persons::default(), NOW_S).is_ok());
+        let ask = Ask { what: vec!["call".into()], when: vec!["tomorrow".into()] };
+        assert!(turn.begin_schedule(&Order::Ask(ask), &Persons::default(), NOW_S).is_err());
     }
 
     #[test]

@@ -17,6 +17,7 @@ use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
     RegisterPrompt, SendFile, UndoHere,
 };
+use metnos_proto::msg::schedule::FireAsk;
 use metnos_proto::payload::Sealed;
 
 use crate::approvals::AnswerPath;
@@ -81,6 +82,14 @@ impl door_policyd::Serve for Policy {
         let says = Sealed::new(says.as_bytes())
             .map_err(|error| Refusal::new(RefusalCode::Internal, "words.seal", error.to_string()))?;
         Ok((fired, [says]))
+    }
+
+    async fn fire_ask(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: FireAsk, []: [Sealed; 0]) -> Served<Fired, 1> {
+        self.people.door_is(cx.notes());
+        let (fired, what) = Policy::fire_ask(&self, ask).await?;
+        let what = Sealed::new(what.as_bytes())
+            .map_err(|error| Refusal::new(RefusalCode::Internal, "words.seal", error.to_string()))?;
+        Ok((fired, [what]))
     }
 
     async fn view(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: ViewRequest, []: [Sealed; 0]) -> Served<QueryResult, 1> {

@@ -13,7 +13,7 @@ use metnos_proto::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAns
 use metnos_proto::doc::grant::GrantList;
 use metnos_proto::doc::people::{AutonomyAnswer, BrokenSeals, PairingAnswer, PersonsAnswer};
 use metnos_proto::doc::policy::PolicyCheck;
-use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
+use metnos_proto::doc::schedule::{DayReview, ScheduleHistory, ScheduleList};
 use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, VaglioAnswer};
 use metnos_proto::doc::vault::{SecretVersion, VaultAnswer};
@@ -33,7 +33,7 @@ use metnos_proto::msg::policyd::{
     Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, TurnFunded, Undo, UndoLast,
     Undoable, UndoneLast,
 };
-use metnos_proto::msg::schedule::{ScheduleAsk, ScheduleOrder, ShowSchedule};
+use metnos_proto::msg::schedule::{ReviewOrder, ScheduleAsk, ScheduleOrder, ShowSchedule};
 use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
 use metnos_proto::msg::vault_budget::{BudgetAsk, VaultAsk, VaultPut};
 use metnos_proto::payload::Sealed;
@@ -148,6 +148,15 @@ impl planner_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<ScheduleList>, 1> {
         Ok(Doc::seal(&Policy::schedule(&self, ask).await?)?)
+    }
+
+    async fn review(
+        self: Rc<Self>,
+        _: Cx<PlannerPolicyd>,
+        ask: ReviewOrder,
+        []: [Sealed; 0],
+    ) -> Served<Doc<DayReview>, 1> {
+        Ok(Doc::seal(&Policy::review(&self, ask).await?)?)
     }
 
     async fn end_turn(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {

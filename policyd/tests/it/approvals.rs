@@ -44,7 +44,7 @@ fn counter() -> FakeExecutor {
     }
 }
 
-async fn world(folder: &std::path::Path) -> World {
+pub(crate) async fn world(folder: &std::path::Path) -> World {
     let (remover, counter, reader) = (remover(), counter(), FakeExecutor::reader("fs_read"));
     let all = vec![remover.clone(), counter.clone(), reader.clone()];
     let world = World::settled(folder, all, &[&remover, &counter, &reader]).await;
@@ -67,7 +67,7 @@ async fn delete(owner: &Client<CtlPolicyd>, arguments: &Value) -> Acted {
     owner.run_call(NO, ask, [sealed(arguments)]).await.unwrap().0.acted
 }
 
-async fn cards(owner: &Client<CtlPolicyd>) -> Vec<Value> {
+pub(crate) async fn cards(owner: &Client<CtlPolicyd>) -> Vec<Value> {
     let (_, [list]) = owner.approvals(NO, Approvals {}, []).await.unwrap();
     serde_json::from_slice(&list.read().unwrap()).unwrap()
 }

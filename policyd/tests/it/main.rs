@@ -4,6 +4,7 @@
 mod advice;
 mod anchors;
 mod approvals;
+mod asks;
 mod births;
 mod budget;
 mod daemon;

@@ -151,7 +151,8 @@ fn words_for_another_are_passed_on_as_they_stand_to_whom_they_name() {
         let house = House::new().await;
         let words = "tell my mum that dinner is ready";
         let sent = house.orders("3", words, tell("Anna", "dinner is ready")).await.unwrap();
-        assert_eq!((&sent[0]["to"], &sent[0]["message"]), (&"cli:uid:1000".into(), &true.into()));
+        let message = ("cli:uid:1000".into(), "message".into());
+        assert_eq!((&sent[0]["to"], &sent[0]["kind"]), (&message.0, &message.1));
         let words = "Alfred, tell everybody that dinner is ready";
         let sent = house.orders("2", words, tell(EVERYBODY, "dinner is ready")).await.unwrap();
         assert_eq!(sent.as_array().unwrap().len(), 2, "{sent}");
@@ -274,7 +275,13 @@ fn seal_is_broken_only_after_the_person_was_told() {
             .kept
             .borrow()
             .iter()
-            .map(|one| (one.to.clone(), one.message && one.what.contains("he is missing")))
+            .map(|one| {
+                (
+                    one.to.clone(),
+                    one.kind == metnos_proto::msg::schedule::ScheduleKind::Message
+                        && one.what.contains("he is missing"),
+                )
+            })
             .collect();
         assert_eq!(told, [("telegram:3".to_owned(), true), ("telegram:33".to_owned(), true)]);
         let unsealed: Vec<String> =

@@ -133,6 +133,7 @@ fn undo_cancels_the_reminder_that_was_made_last() {
                 when: "tomorrow".into(),
                 lang: Lang::En,
                 to: String::new(),
+                asks: false,
             })
         };
         world.memory.schedules.made_ms.set(u64::MAX / 4);

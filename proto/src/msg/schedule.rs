@@ -1,6 +1,10 @@
 //! Schedules: what is to be done at another time. policyd says what may be kept, memoryd keeps it and knows what is due, the
 //! door fires it.
 
+use postcard_schema::Schema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::ids::{TraceId, TurnId};
 use crate::msg::common::Lang;
 use crate::words;
@@ -15,6 +19,10 @@ pub const MAX_PARTS: usize = 4;
 pub const EVERYBODY: &str = "*";
 /// The most schedules of one principal that may still fire.
 pub const MAX_OF_ONE: usize = 200;
+/// The most questions of one principal that may still be answered by themselves: each of them runs executors.
+pub const MAX_ASKS_OF_ONE: usize = 20;
+/// How long it takes at least between two answers to such a question, in seconds.
+pub const ASK_EVERY_S: u64 = 900;
 /// The most schedules of an instance that may still fire.
 pub const MAX_SCHEDULES: usize = 100_000;
 /// The most schedules that one turn may make or change.
@@ -23,6 +31,39 @@ pub const MAX_OF_TURN: u32 = 4;
 pub const MAX_FIRINGS: u32 = 100;
 /// The most schedules in a list.
 pub const MAX_LISTED: usize = 500;
+
+/// What is done when a schedule fires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Schema, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScheduleKind {
+    /// A person is reminded of something.
+    Reminder,
+    /// A person is told what another one has said, at once.
+    Message,
+    /// A question of a person is answered.
+    Ask,
+}
+
+impl ScheduleKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Reminder, Self::Message, Self::Ask];
+
+    /// How it is written.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reminder => "reminder",
+            Self::Message => "message",
+            Self::Ask => "ask",
+        }
+    }
+
+    /// The one that is written so.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == text)
+    }
+}
 
 words! {
     // ---- from the planner to policyd -----------------------------------
@@ -43,6 +84,8 @@ words! {
         Remind(Remind),
         /// Tell somebody else something, at once.
         Tell(Tell),
+        /// Answer a question of the principal at another time.
+        Ask(Ask),
         /// List what is planned: all of it, or what is due at the time that these words name.
         List(String),
         /// Change what is planned.
@@ -67,6 +110,14 @@ words! {
         pub to: String,
         /// What; of at most [`MAX_PARTS`] parts in their order, and [`MAX_WHAT`] bytes.
         pub what: Vec<String>,
+    }
+
+    /// A question that is answered by itself; texts that stand in the principal's own words.
+    pub struct Ask {
+        /// What is asked, as it would be asked then; of at most [`MAX_PARTS`] parts in their order, and [`MAX_WHAT`] bytes.
+        pub what: Vec<String>,
+        /// When; as in [`Remind::when`].
+        pub when: Vec<String>,
     }
 
     /// See [`Order::Change`].
@@ -108,6 +159,16 @@ words! {
         Move(Vec<String>),
     }
 
+    /// What was the principal's day like? It comes beside the answer.
+    pub struct ReviewOrder {
+        /// In which turn.
+        pub turn: TurnId,
+        /// The language of `when`, and in which times are worded.
+        pub lang: Lang,
+        /// Of what time; empty for today. At most [`MAX_WHEN`] bytes.
+        pub when: String,
+    }
+
     // ---- from the owner to policyd -------------------------------------
 
     /// The owner manages schedules at the machine. The list of those that it was about comes beside the answer.
@@ -130,6 +191,8 @@ words! {
         pub lang: Lang,
         /// Who is reminded, by name; empty for the owner.
         pub to: String,
+        /// Whether `what` is a question to be answered then, to the owner alone.
+        pub asks: bool,
     }
 
     /// Show a schedule with its firings.
@@ -155,9 +218,9 @@ words! {
         pub to: String,
         /// By whom, where that is another person: the name.
         pub from: String,
-        /// Whether it is a message, which is given at once.
-        pub message: bool,
-        /// Of what.
+        /// What is done then.
+        pub kind: ScheduleKind,
+        /// Of what; for [`ScheduleKind::Ask`], the question.
         pub what: String,
         /// When, in words; empty for a message.
         pub when: String,
@@ -193,6 +256,46 @@ words! {
         pub lang: Lang,
     }
 
+    /// What was a person's day like, or another stretch of time?
+    pub struct ReviewOf {
+        /// One of the principals as which the person speaks.
+        pub principal: String,
+        /// The language of `when`, and in which times are worded.
+        pub lang: Lang,
+        /// As in [`ReviewOrder::when`].
+        pub when: String,
+    }
+
+    /// The question of a firing that was begun and has not ended.
+    pub struct AskFired {
+        /// The schedule.
+        pub number: u64,
+        /// As in [`Firing::key`].
+        pub key: String,
+    }
+
+    /// See [`AskFired`].
+    pub struct AskedThen {
+        /// Who has asked.
+        pub principal: String,
+        /// Who is given the answer: the same person.
+        pub to: String,
+        /// What was asked.
+        pub what: String,
+        /// The language of these words.
+        pub lang: Lang,
+    }
+
+    // ---- from the door to policyd --------------------------------------
+
+    /// A question fires: open a turn on it that only reads. Its words come beside the answer, as memoryd has kept them.
+    pub struct FireAsk {
+        /// The schedule.
+        pub number: u64,
+        /// As in [`Firing::key`].
+        pub key: String,
+    }
+
     // ---- from the door to memoryd --------------------------------------
 
     /// When must the door look next?
@@ -220,7 +323,7 @@ words! {
         pub firing: Option<Firing>,
     }
 
-    /// A reminder that is to be given now.
+    /// What is to be done now.
     pub struct Firing {
         /// The schedule.
         pub number: u64,
@@ -230,9 +333,9 @@ words! {
         pub to: String,
         /// As in [`KeepSchedule::from`].
         pub from: String,
-        /// As in [`KeepSchedule::message`].
-        pub message: bool,
-        /// Of what.
+        /// What is to be done.
+        pub kind: ScheduleKind,
+        /// Of what; the question of [`ScheduleKind::Ask`].
         pub what: String,
         /// When it was due, for a person; empty when that was just now.
         pub due: String,
@@ -272,7 +375,7 @@ impl Order {
         match self {
             Self::Remind(remind) => !remind.to.is_empty(),
             Self::Tell(_) => true,
-            Self::List(_) | Self::Change(_) => false,
+            Self::Ask(_) | Self::List(_) | Self::Change(_) => false,
         }
     }
 }

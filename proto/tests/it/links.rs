@@ -279,6 +279,17 @@ impl door_policyd::ServeBlocking for Doorman {
             .into())
     }
 
+    fn fire_ask(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<metnos_proto::edges::DoorPolicyd>,
+        _: metnos_proto::ids::TraceId,
+        _: metnos_proto::msg::schedule::FireAsk,
+        []: [Sealed; 0],
+    ) -> Served<metnos_proto::msg::people::Fired, 1> {
+        Err(metnos_proto::msg::common::Refusal::new(metnos_proto::msg::common::RefusalCode::Denied, "test", "no")
+            .into())
+    }
+
     fn view(
         &mut self,
         _: &metnos_proto::link::BlockingServer<metnos_proto::edges::DoorPolicyd>,

@@ -319,6 +319,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("metnosctl pairing approve cli CODE", By("tests/tests/it/people.rs", "[\"pairing\", \"approve\", \"cli\"")),
     ("metnosctl --instance DIR ask hello", As("metnosctl --instance HOME ask hello", 0)),
     ("metnosctl hook add post \"read shared/README.md\"", Typed(0)),
+    ("metnosctl schedule add --ask \"what is planned today\" --when \"every day at 8:00\"", Typed(0)),
     ("metnosctl schedule list", Typed(0)),
     ("metnosctl timer add morning \"count the files in notes\"", Typed(0)),
     ("metnosctl timer fire NAME", As("metnosctl timer fire morning", 0)),

@@ -259,7 +259,7 @@ fn owner_reads_along_only_by_a_rite_that_the_person_hears_of() {
     );
     // What tells him is not taken back.
     let (_, all) = set.json(&["schedule", "list"]);
-    let message = all.as_array().unwrap().iter().find(|one| one["message"] == true);
+    let message = all.as_array().unwrap().iter().find(|one| one["kind"] == "message");
     let number = message.unwrap_or_else(|| panic!("{all:#}"))["number"].to_string();
     assert_ne!(set.json(&["schedule", "cancel", &number]).0, 0);
     for (view, shown) in views(set) {

@@ -145,8 +145,13 @@ fn reminder_is_given_once_over_the_loss_of_the_daemons() {
 
 /// Waits until the first firing of the first reminder stands so.
 fn stands(set: &Instance, state: &str) {
+    stands_of(set, "1", state);
+}
+
+/// The same of the one of this number.
+fn stands_of(set: &Instance, number: &str, state: &str) {
     let begun = Instant::now();
-    while set.json(&["schedule", "show", "1"]).1["firings"][0]["state"] != json!(state) {
+    while set.json(&["schedule", "show", number]).1["firings"][0]["state"] != json!(state) {
         assert!(begun.elapsed() < WITHIN, "it never was {state}");
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -205,5 +210,71 @@ fn schedules_over_http_are_the_callers_own() {
     assert_eq!(page["schedules"][0]["what"], "bring the book back");
     assert_eq!((page["schedules"].as_array().unwrap().len(), &page["next"]), (1, &json!(null)));
     assert_eq!(owner.get("/v1/schedules").json()["schedules"], json!([]));
+    set.verify();
+}
+
+#[test]
+fn question_is_answered_before_what_is_said_next_and_once() {
+    let set = Instance::start();
+    assert!(set.ask("add milk to the shopping list").contains("milk"));
+    let told = set.ask("in 1 second tell me what is on the shopping list");
+    assert!(told.contains("I will answer “what is on the shopping list”"), "{told}");
+    assert!(refused(&set, "every 5 minutes tell me what is on the shopping list").contains("every 15 minutes"));
+    let told = asked_until(&set, "hello", "You wanted to know “what is on the shopping list”:");
+    assert!(told.contains("milk") && told.contains("Hello"), "{told}");
+    assert!(!set.ask("hello").contains("You wanted to know"), "it was given once");
+    let (_, all) = set.json(&["schedule", "list", "--all"]);
+    assert_eq!((&all[0]["kind"], &all[0]["state"]), (&json!("ask"), &json!("completed")));
+    // What it has asked is nobody's last words.
+    assert!(!refused(&set, "again").contains("milk"));
+    let told = set.ask("ogni sera alle 21 dimmi che cosa è successo oggi");
+    assert!(told.contains("Risponderò a «che cosa è successo oggi» ogni giorno alle 21:00"), "{told}");
+    assert!(set.ask("what is planned?").contains("the answer to “che cosa è successo oggi”"));
+    assert!(set.ask("annulla").contains("che cosa è successo oggi"), "it is taken back");
+    assert_eq!(set.ask("what is planned?"), "Nothing is planned.\n");
+    let (code, added) = set.json(&["schedule", "add", "--ask", "what is planned today", "--when", "every day at 8:00"]);
+    assert_eq!((code, &added[0]["kind"]), (0, &json!("ask")));
+    set.verify();
+}
+
+#[test]
+fn question_in_a_chat_is_answered_there_over_the_loss_of_the_daemons() {
+    let (set, server) = with_chats();
+    server.knows(&set, GUEST, "guest");
+    server.told(GUEST, "The code was good");
+    server.say(GUEST, "remind me tomorrow at 9 to bring the book");
+    server.told(GUEST, "bring the book");
+    server.say(GUEST, "fra 6 secondi dimmi che impegni ho domani");
+    server.told(GUEST, "Risponderò a «che impegni ho domani»");
+    for daemon in ["planner", "memoryd", "policyd", "gatewayd"] {
+        kill(&set, daemon);
+    }
+    let told = server.told(GUEST, "Volevi sapere «che impegni ho domani»:");
+    assert!(told.text.contains("bring the book"), "{told:?}");
+    stands_of(&set, "2", "delivered");
+    assert!(!server.chat(OWNER).iter().any(|one| one.text.contains("bring the book")), "it is nobody else's");
+    assert_eq!(server.chat(GUEST).iter().filter(|one| one.text.contains("Volevi sapere")).count(), 1);
+    set.verify();
+}
+
+#[test]
+fn day_is_reviewed_in_words_of_its_own_person() {
+    let (set, server) = with_chats();
+    assert!(set.ask("add milk to the shopping list").contains("milk"));
+    assert!(!set.ctl(&["ask", "send a mail to Anna"]).status.success());
+    assert!(set.ask("remind me in 3 hours to call the dentist").contains("dentist"));
+    let told = set.ask("what happened today?");
+    for part in
+        ["Today: you asked me for", "Done:", "add milk to the shopping list", "beyond me:", "send a mail to Anna"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let told = set.ask("com'è andata la giornata?");
+    assert!(told.starts_with("Oggi: mi hai chiesto") && told.contains("Fatto:"), "{told}");
+    server.knows(&set, GUEST, "guest");
+    server.told(GUEST, "The code was good");
+    server.say(GUEST, "cosa è successo oggi?");
+    let told = server.told(GUEST, "Oggi: mi hai chiesto");
+    assert!(!told.text.contains("milk") && !told.text.contains("dentist"), "it is another's day: {told:?}");
     set.verify();
 }

@@ -270,8 +270,8 @@ fn request_in_form_of_example_changes_files_and_others_change_none() {
         ("don't delete notes/list.md", "nothing"),
         ("delete notes/list.md?", "nothing"),
         ("non cancellare il documento notes/list.md", "non ho fatto nulla"),
-        ("delete notes/list.md tomorrow", "at a set time"),
-        ("ogni mattina alle 8 leggi notes/list.md", "non ho preparato nulla"),
+        ("delete notes/list.md tomorrow", "At a set time"),
+        ("ogni mattina alle 8 cancella notes/list.md", "Ora non ho fatto nulla"),
     ] {
         let (output, lines) = set.recording(|| set.ctl(&["ask", words]));
         let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

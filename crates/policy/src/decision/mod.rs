@@ -12,7 +12,7 @@ mod verdict;
 pub use facts::{Answers, Callable, Facts, Finding, Flow, Given, Load, Named, Profile, Stored};
 pub use steps::{
     ARCHIVED, GIVEN, KEEP, MAX_CALLS_PER_TURN, MAX_HANDLES, MAX_KEPT_BYTES, MAX_RUNNING, MAX_RUNNING_PER_TURN, NEVER,
-    NOT_OFFERED, OWN, QUARANTINED, REVOKED, STAGED, STORED, WAITING, can_be_stored, sandbox_gone,
+    NOT_OFFERED, OWN, QUARANTINED, READS_ONLY, REVOKED, STAGED, STORED, UNASKED, WAITING, can_be_stored, sandbox_gone,
 };
 pub use verdict::{MAX_WHY, Verdict};
 

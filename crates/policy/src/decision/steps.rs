@@ -40,6 +40,10 @@ pub const REVOKED: &str = "executor.revoked";
 pub const NOT_OFFERED: &str = "executor.not_offered";
 /// The rule that denies what was signed and is not callable now.
 pub const WAITING: &str = "executor.waiting";
+/// The rule that denies what changes something in a turn that only reads.
+pub const READS_ONLY: &str = "schedule.reads";
+/// The rule that denies what would have to be asked in such a turn.
+pub const UNASKED: &str = "schedule.unasked";
 /// The rule by which the owner has approved a card.
 pub const GIVEN: &str = "approval.given";
 /// The rule by which the owner has said "always".
@@ -81,6 +85,12 @@ pub(super) fn not_gathered(what: &str) -> Verdict {
         .with_code(RefusalCode::Internal)
 }
 
+/// The denial where somebody would have to be asked, in a turn that nobody has begun.
+fn unasked(question: &Verdict) -> Verdict {
+    let why = format!("nobody is asked in a turn that nobody has begun: {}", question.why);
+    Verdict::deny(UNASKED, why).with_remedy("ask for it yourself")
+}
+
 fn invalid(rule: &str, why: String) -> Verdict {
     Verdict::deny(rule, why).with_code(RefusalCode::Invalid)
 }
@@ -107,7 +117,7 @@ impl<'a> Case<'a> {
         match step {
             Step::Known => self.known(),
             Step::Halted => finding(facts.switches, "whether the owner has switched it off"),
-            Step::TurnOpen => finding(facts.turn, "whether the turn goes on"),
+            Step::TurnOpen => self.turn_open(),
             Step::Schema => self.schema(),
             Step::Guard => self.guard(),
             Step::Secrets => finding(facts.secrets, "whether secrets are kept"),
@@ -138,6 +148,21 @@ impl<'a> Case<'a> {
                 Found::Passed
             }
         }
+    }
+
+    fn turn_open(&self) -> Found {
+        let reads = self.callable.is_some_and(|callable| callable.spec.effect.reads());
+        if self.reads_only() && !reads {
+            let why = "a question that is answered by itself only reads";
+            let verdict = Verdict::deny(READS_ONLY, why).with_remedy("ask for it yourself");
+            return Found::Denies(verdict);
+        }
+        finding(self.facts.turn, "whether the turn goes on")
+    }
+
+    /// Whether nobody is there who could be asked, and nothing may be changed.
+    fn reads_only(&self) -> bool {
+        self.facts.flow.is_some_and(|flow| flow.context.reads_only)
     }
 
     fn schema(&self) -> Found {
@@ -226,6 +251,7 @@ impl<'a> Case<'a> {
                 let why = format!("the owner has said so for longer than once, on the card {id}");
                 Found::Answers(Verdict::allow(STORED, why))
             }
+            Stored::Always(_) | Stored::None if self.reads_only() => Found::Denies(unasked(question)),
             Stored::Always(_) | Stored::None => Found::Passed,
         }
     }
@@ -234,6 +260,7 @@ impl<'a> Case<'a> {
     fn unless_asked(&self, question: Option<&Verdict>, found: Finding<'_>, what: &str) -> Found {
         match finding(found, what) {
             Found::Asks(_) if question.is_some() || self.facts.answers.card.is_some() => Found::Passed,
+            Found::Asks(verdict) if self.reads_only() => Found::Denies(unasked(&verdict)),
             found @ (Found::Passed | Found::Allows(_) | Found::Asks(_) | Found::Answers(_) | Found::Denies(_)) => found,
         }
     }

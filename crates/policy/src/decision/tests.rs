@@ -273,6 +273,16 @@ proptest! {
     }
 
     #[test]
+    fn turn_that_only_reads_changes_nothing_and_asks_nobody(drawn in drawn()) {
+        let mut owned = Owned::of(&drawn);
+        owned.context.reads_only = true;
+        let results = BTreeMap::from([(CallRef(1), &owned.output)]);
+        let verdict = decide(&owned.facts(&drawn, &results)).verdict;
+        prop_assert!(verdict.decision != memory::Verdict::Ask, "{:?}", verdict);
+        prop_assert!(!verdict.is_allow() || owned.spec.effect.reads(), "{:?}", verdict);
+    }
+
+    #[test]
     fn question_stands_until_it_is_answered(drawn in drawn()) {
         let decision = verdict_of(&drawn, |facts| facts.answers = Answers::default());
         let asks = decision.trace.iter().any(|stage| stage.outcome == Outcome::Asks);

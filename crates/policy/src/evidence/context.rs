@@ -145,6 +145,8 @@ pub struct Context {
     pub heard: Words,
     /// A person waits for the answer: no hook, timer or schedule.
     pub attended: bool,
+    /// A question that is answered by itself: what changes anything is denied, and nobody is asked.
+    pub reads_only: bool,
     /// What was foreseen.
     pub intent: Intent,
     /// Endorsements other than the owner's words that were used up, by what they endorsed.
@@ -168,6 +170,7 @@ impl Context {
             before: Words::default(),
             heard: Words::default(),
             attended: true,
+            reads_only: false,
             intent: Intent::default(),
             used: HashSet::new(),
             pried: false,

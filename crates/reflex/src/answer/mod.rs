@@ -3,6 +3,7 @@
 //! it; everything else becomes lines that each end with a newline.
 
 pub mod reminders;
+pub mod reviews;
 pub(crate) mod sentence;
 pub mod speech;
 pub mod table;

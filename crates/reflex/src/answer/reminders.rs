@@ -3,7 +3,7 @@
 use metnos_calendar::Zone;
 use metnos_proto::doc::schedule::{ScheduleList, ScheduleState, ScheduleView};
 use metnos_proto::msg::common::{Channel, Lang};
-use metnos_proto::msg::schedule::{Order, ScheduleAct};
+use metnos_proto::msg::schedule::{Order, ScheduleAct, ScheduleKind};
 use metnos_texts::{Key, say, tell};
 
 use crate::answer::visible;
@@ -47,6 +47,7 @@ pub fn told(lang: Lang, order: &Order, schedules: &ScheduleList, zone: &str) -> 
     let text = match order {
         Order::Remind(_) => all.iter().map(|one| made(lang, one, zone)).collect::<Vec<_>>().join("\n"),
         Order::Tell(_) => sent(lang, all),
+        Order::Ask(_) => all.iter().map(|one| made(lang, one, zone)).collect::<Vec<_>>().join("\n"),
         Order::List(when) => listed(lang, when, all),
         Order::Change(change) => all.iter().map(|one| changed(lang, &change.act, one)).collect::<Vec<_>>().join("\n"),
     };
@@ -59,7 +60,10 @@ fn made(lang: Lang, one: &ScheduleView, zone: &str) -> String {
     let who = whom(&one.person).to_owned();
     let values = [("what", visible(&one.what)), ("when", one.told.clone()), ("zone", place.to_owned()), ("who", who)];
     let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.into())).collect();
-    let mut lines = vec![tell(lang, Key::ReminderMade, &values)];
+    let mut lines = vec![match one.kind {
+        ScheduleKind::Ask => tell(lang, Key::AskMade, &values[..3]),
+        ScheduleKind::Reminder | ScheduleKind::Message => tell(lang, Key::ReminderMade, &values),
+    }];
     if one.next.len() > 1 {
         let home = Zone::read(zone).unwrap_or_default();
         let next: Vec<String> = one.next.iter().filter_map(|at| when::moment(at, &home, lang)).collect();
@@ -105,7 +109,7 @@ fn listed(lang: Lang, when: &str, all: &[ScheduleView]) -> String {
     }
     let line = |(at, one): (usize, &ScheduleView)| {
         let state = if one.state == ScheduleState::Paused { "paused" } else { "active" };
-        let (what, number) = (visible(&one.what), u64::try_from(at + 1).unwrap_or(u64::MAX));
+        let (what, number) = (planned(lang, one), u64::try_from(at + 1).unwrap_or(u64::MAX));
         let values = [
             ("when", (&one.told).into()),
             ("what", (&what).into()),
@@ -119,8 +123,17 @@ fn listed(lang: Lang, when: &str, all: &[ScheduleView]) -> String {
     lines.join("\n")
 }
 
+/// What is planned, as a line names it.
+fn planned(lang: Lang, one: &ScheduleView) -> String {
+    let what = visible(&one.what);
+    match one.kind {
+        ScheduleKind::Ask => tell(lang, Key::AskNamed, &[("what", (&what).into())]),
+        ScheduleKind::Reminder | ScheduleKind::Message => what,
+    }
+}
+
 /// The same with a capital at its beginning.
-fn sentence_begin(text: &str) -> String {
+pub(super) fn sentence_begin(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
 }
@@ -133,5 +146,8 @@ fn changed(lang: Lang, act: &ScheduleAct, one: &ScheduleView) -> String {
         ("when", (&one.told).into()),
         ("who", whom(&one.person).into()),
     ];
-    tell(lang, Key::ReminderChanged, &values)
+    match one.kind {
+        ScheduleKind::Ask => tell(lang, Key::AskChanged, &values[..3]),
+        ScheduleKind::Reminder | ScheduleKind::Message => tell(lang, Key::ReminderChanged, &values),
+    }
 }

@@ -8,10 +8,6 @@ use metnos_texts::{Key, say, tell};
 
 use crate::answer::visible;
 use crate::impossible::Kind;
-use crate::schedule::Recurrence;
-
-/// The longest name of a timer that is proposed, in characters.
-const MAX_TIMER: usize = 32;
 
 /// What Metnos is called in this instance.
 fn butler(home: &Home) -> &str {
@@ -101,35 +97,6 @@ pub fn not_understood(lang: Lang, why: Doubt, examples: &[&str]) -> String {
     text.push('\n');
     list(&mut text, examples);
     text
-}
-
-/// How what is asked for again and again is set up: by a timer here, which the machine's cron fires.
-#[must_use]
-pub fn again(lang: Lang, again: &Recurrence) -> String {
-    let mut text = tell(lang, Key::Again, &[("when", (&again.when).into()), ("request", (&again.request).into())]);
-    text.push('\n');
-    let name = named(&again.when);
-    let quoted = again.request.replace('\'', "'\\''");
-    let add = format!("metnosctl timer add {name} '{quoted}'");
-    list(&mut text, &[&add, &format!("{} metnosctl timer fire {name}", again.cron)]);
-    text
-}
-
-/// A timer's name out of when it fires: small letters, digits and hyphens.
-fn named(when: &str) -> String {
-    let mut name = String::new();
-    for c in when.to_lowercase().chars() {
-        match c {
-            'a'..='z' | '0'..='9' => name.push(c),
-            'à' => name.push('a'),
-            'è' | 'é' => name.push('e'),
-            'ì' => name.push('i'),
-            _ if name.is_empty() || name.ends_with('-') => {}
-            _ => name.push('-'),
-        }
-    }
-    name.truncate(MAX_TIMER);
-    name.trim_end_matches('-').to_owned()
 }
 
 /// Why words were not understood.

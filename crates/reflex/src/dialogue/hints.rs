@@ -136,7 +136,9 @@ impl Talk<'_, '_> {
                 let fits = !of_contact || plan.calls.iter().all(|call| call.executor == CONTACTS_ADDED_BY);
                 fits.then(|| speech::hint(phrase.lang, &words))
             }
-            Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+            Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
+                None
+            }
         }
     }
 }

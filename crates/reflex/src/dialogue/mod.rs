@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 
 use metnos_proto::envelope::{Candidate, Envelope, Named};
 use metnos_proto::msg::common::Lang;
-use metnos_proto::msg::schedule::Order;
+use metnos_proto::msg::schedule::{Ask, Order};
 
 use crate::answer::speech::{self, Doubt};
-use crate::reminder::{self, Asked, others};
+use crate::reminder::{self, Asked, asks, others, review};
 use crate::words::phrase::Phrase;
 use crate::{Plan, PlannedCall, READ, Reply, Unable, impossible};
 pub use recollection::introduction;
@@ -39,6 +39,12 @@ pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Ki
         Some(Asked::Order(order, lang)) => return Reply::Schedule(order, lang),
         Some(Asked::Unclear(said)) => return Reply::Say(said),
         None => {}
+    }
+    if let Some((when, lang)) = review::reviewed(text.bare, envelope) {
+        return Reply::Review(when, lang);
+    }
+    if let Some((ask, lang)) = at_another_time(text.bare, envelope, plain) {
+        return Reply::Schedule(Order::Ask(ask), lang);
     }
     let mut alone = text.understood(envelope, plain);
     let text = text.bare;
@@ -100,6 +106,31 @@ pub fn order(text: &str, envelope: &Envelope) -> Option<Order> {
     }
 }
 
+/// The questions at another time as which words can be taken. Which of them is one depends on what executors understand; whoever
+/// judges an order can find out by it whether the words bear it out.
+#[must_use]
+pub fn asked_at_another_time(text: &str, envelope: &Envelope) -> Vec<Ask> {
+    let text = addressed(text, &envelope.home.butler).bare;
+    asks::asks(text, envelope).into_iter().map(|(ask, _)| ask).collect()
+}
+
+/// A question at another time that is understood, and whose answer changes nothing.
+fn at_another_time(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Option<(Ask, Lang)> {
+    let class = |name: &str| envelope.candidates.iter().find(|one| one.name == name).map(|one| one.class.as_str());
+    let mut only_reads = |ask: &Ask| {
+        let what = ask.what.join(" ");
+        match plain(&what, envelope) {
+            Reply::Plan(plan) => plan.calls.iter().all(|call| class(&call.executor) == Some(READ)),
+            Reply::NotUnderstood(_) | Reply::Cannot(_) => {
+                let is_list = matches!(reminder::asked(&what, envelope), Some(Asked::Order(Order::List(_), _)));
+                is_list || review::reviewed(&what, envelope).is_some()
+            }
+            Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) => false,
+        }
+    };
+    asks::asks(text, envelope).into_iter().find(|(ask, _)| only_reads(ask))
+}
+
 /// What the person said that has all these words of a question, quoted with its day; `None` for nothing.
 pub fn told(text: &str, topic: &[String], envelope: &Envelope, plain: &mut Plain<'_>) -> Option<String> {
     let lang = crate::language_of(text, envelope.lang);
@@ -144,7 +175,7 @@ impl Addressed<'_> {
         }
         match plain(self.bare, envelope) {
             Reply::NotUnderstood(_) => whole,
-            meant @ (Reply::Plan(_) | Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_)) => {
+            meant @ (Reply::Plan(_) | Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_)) => {
                 meant
             }
         }
@@ -164,7 +195,9 @@ impl Turn {
     const fn plan(&self) -> Option<&Plan> {
         match &self.reply {
             Reply::Plan(plan) => Some(plan),
-            Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+            Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
+                None
+            }
         }
     }
 }
@@ -193,7 +226,9 @@ impl Talk<'_, '_> {
     fn planned(&mut self, text: &str, upto: usize) -> Option<Plan> {
         match self.plain(text, upto, None)? {
             Reply::Plan(plan) => Some(plan),
-            Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+            Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
+                None
+            }
         }
     }
 
@@ -285,5 +320,7 @@ fn lang_of(phrase: &Phrase<'_>, other: Lang) -> Lang {
     phrase.spoken.unwrap_or(other)
 }
 
+#[cfg(test)]
+mod asks_tests;
 #[cfg(test)]
 mod tests;

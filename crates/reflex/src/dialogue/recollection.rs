@@ -95,7 +95,7 @@ impl Talk<'_, '_> {
         match self.plain(text, 0, None) {
             Some(Reply::Plan(plan)) => self.reads(&plan),
             Some(Reply::Say(_)) => true,
-            Some(Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_)) | None => false,
+            Some(Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_)) | None => false,
         }
     }
 }

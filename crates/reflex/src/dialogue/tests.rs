@@ -42,7 +42,7 @@ fn after(turns: &[&str], files: &[&str], lang: Lang) -> (String, Envelope) {
 fn made(reply: &Reply) -> Vec<(String, Value)> {
     match reply {
         Reply::Plan(plan) => plan.calls.iter().map(|call| (call.executor.clone(), call.arguments.clone())).collect(),
-        Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
+        Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
             Vec::new()
         }
     }
@@ -66,8 +66,8 @@ fn judge(reply: &Reply, want: &Value) -> Result<bool, ()> {
             let text = match reply {
                 Reply::Say(text) => text,
                 Reply::Cannot(unable) => &unable.text,
-                Reply::Plan(_) | Reply::Schedule(..) => return Err(()),
-                Reply::Later(text) | Reply::NotUnderstood(text) => text,
+                Reply::Plan(_) | Reply::Schedule(..) | Reply::Review(..) => return Err(()),
+                Reply::NotUnderstood(text) => text,
             };
             Ok(marks.iter().any(|mark| text.contains(mark)))
         }
@@ -145,7 +145,7 @@ fn said_words_are_quoted_with_their_day_or_nothing_is_found() {
     let told = |text: &str, envelope: &Envelope| match plan(text, envelope) {
         Reply::Say(text) => text,
         other @ (Reply::Plan(_)
-        | Reply::Later(_)
+        | Reply::Review(..)
         | Reply::Schedule(..)
         | Reply::Cannot(_)
         | Reply::NotUnderstood(_)) => {
@@ -184,7 +184,7 @@ fn butler_and_person_are_called_by_the_names_of_the_interview() {
         match plan(&text, &envelope) {
             Reply::Say(text) => text,
             other @ (Reply::Plan(_)
-            | Reply::Later(_)
+            | Reply::Review(..)
             | Reply::Schedule(..)
             | Reply::Cannot(_)
             | Reply::NotUnderstood(_)) => {
@@ -307,8 +307,8 @@ fn statements_that_want_nothing_are_answered_with_no_hint() {
         let reply = plan(&text, &envelope);
         let told = match &reply {
             Reply::Cannot(unable) => unable.text.clone(),
-            Reply::NotUnderstood(text) | Reply::Say(text) | Reply::Later(text) => text.clone(),
-            Reply::Plan(_) | Reply::Schedule(..) => String::new(),
+            Reply::NotUnderstood(text) | Reply::Say(text) => text.clone(),
+            Reply::Plan(_) | Reply::Schedule(..) | Reply::Review(..) => String::new(),
         };
         assert!(!told.contains("If you want it done") && !told.contains("Se vuoi che lo faccia"), "{said}: {told}");
     }

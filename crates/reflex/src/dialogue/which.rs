@@ -47,7 +47,9 @@ impl Talk<'_, '_> {
         let named = self.envelope.named.iter().filter(is_left).cloned().collect();
         match self.plain(text, upto, Some(named))? {
             Reply::Plan(plan) => Some(plan),
-            Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+            Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
+                None
+            }
         }
     }
 

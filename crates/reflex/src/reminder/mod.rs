@@ -2,10 +2,12 @@
 //! It finds of what and when in the words, as they stand there; what is not wholly clear it asks for. Pure.
 
 mod asked;
+pub mod asks;
 mod change;
 pub(crate) mod forms;
 mod listing;
 pub mod others;
+pub mod review;
 
 use std::ops::Range;
 

@@ -14,7 +14,7 @@ fn day(text: &str, now: i64) -> Option<String> {
     envelope.home = metnos_proto::envelope::Home { zone: ROME.into(), now, ..Default::default() };
     match plan(text, &envelope) {
         Reply::Plan(plan) => plan.calls[0].arguments["day"].as_str().map(str::to_owned),
-        Reply::Say(_) | Reply::Later(_) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
+        Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => None,
     }
 }
 

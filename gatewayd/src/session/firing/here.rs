@@ -2,6 +2,7 @@
 //! for them; else they stand before the answer to what he says next.
 
 use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_proto::edge::RpcError;
@@ -9,12 +10,13 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::{RemindMe, Reminded};
 use metnos_proto::msg::planner::Text;
+use metnos_proto::msg::policyd::Identified;
 use metnos_proto::msg::schedule::{Firing, FiringEnd, NextFiring};
 
 use super::super::speaker::{SpeakerSession, TurnNote};
 use super::super::{Door, Session};
 use super::alarm::now_ms;
-use super::text;
+use super::asked::{HERE_WITHIN_MS, OnItsWay};
 
 /// The most reminders that a person is given with one answer.
 pub const MAX_WITH_ANSWER: usize = 8;
@@ -47,14 +49,19 @@ impl Door {
 
     /// Gives a person who is here what could not be sent to him: it stands before the answer to what he says. What was given, for
     /// the journal.
-    pub(in crate::session) async fn give_here(&self, voice: &SpeakerSession, principal: &str, turn: TurnId) -> String {
+    pub(in crate::session) async fn give_here(
+        self: &Rc<Self>,
+        voice: &SpeakerSession,
+        who: &Identified,
+        turn: TurnId,
+    ) -> String {
         let mut said = String::new();
         match voice.speaker.channel {
             Channel::Cli | Channel::Http => {}
             Channel::Telegram | Channel::Scheduler | Channel::Hook | Channel::Timer | Channel::Metnos => return said,
         }
         for _ in 0..MAX_WITH_ANSWER {
-            let firing = match self.take_due(principal).await {
+            let firing = match self.take_due(&who.principal).await {
                 Ok(Some(firing)) => firing,
                 Ok(None) => break,
                 Err(error) => {
@@ -62,7 +69,16 @@ impl Door {
                     break;
                 }
             };
-            let text = text(&firing) + "\n";
+            let on_its_way = OnItsWay::of(self, &firing);
+            let text = self.said_by(&firing, who.standing, HERE_WITHIN_MS).await;
+            on_its_way.arrived();
+            let text = match text {
+                Ok(text) => text + "\n",
+                Err(end) => {
+                    self.firing_ended(&firing, end).await;
+                    continue;
+                }
+            };
             let given = voice.sink.deliver(TurnNote::Text(Text { turn, text: text.clone() })).await;
             let end = if given { FiringEnd::Delivered } else { FiringEnd::Unsure };
             self.firing_ended(&firing, end).await;
@@ -110,9 +126,17 @@ impl Session {
             self.door.firing_ended(&firing, if ask.shown { FiringEnd::Delivered } else { FiringEnd::Unsure }).await;
         }
         let due = self.door.due_here(&who.principal).await.map_err(RpcError::into_refusal)?;
-        let told = due.as_ref().map(text).unwrap_or_default();
-        *self.reminded.borrow_mut() = due;
-        Ok(Reminded { text: told })
+        // From here on the chat that goes away is one of which nobody knows whether it was shown.
+        self.reminded.borrow_mut().clone_from(&due);
+        let Some(firing) = due else { return Ok(Reminded { text: String::new() }) };
+        match self.door.said_by(&firing, who.standing, HERE_WITHIN_MS).await {
+            Ok(text) => Ok(Reminded { text }),
+            Err(end) => {
+                self.reminded.borrow_mut().take();
+                self.door.firing_ended(&firing, end).await;
+                Ok(Reminded { text: String::new() })
+            }
+        }
     }
 
     /// The chat is gone: of what it was given last nobody knows whether it was shown.

@@ -3,6 +3,7 @@
 //! know that, the next try says so.
 
 pub mod alarm;
+pub mod asked;
 mod here;
 
 use std::future::Future;
@@ -14,7 +15,7 @@ use metnos_proto::edge::RpcError;
 use metnos_proto::edges::door_memoryd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Channel, Standing};
-use metnos_proto::msg::schedule::{Firing, FiringEnd, FiringEnded, NextFiring, TakeFiring};
+use metnos_proto::msg::schedule::{Firing, FiringEnd, FiringEnded, NextFiring, ScheduleKind, TakeFiring};
 use metnos_texts::{Key, plain, say, tell};
 use tokio::sync::mpsc;
 
@@ -42,9 +43,17 @@ pub(super) fn text(firing: &Firing) -> String {
     let lang = firing.lang;
     let from = if firing.from.is_empty() { "none" } else { &firing.from };
     let what = plain::sentence(&firing.what);
-    let key = if firing.message { Key::Message } else { Key::Reminder };
-    let mut text = tell(lang, key, &[("what", (&what).into()), ("from", from.into())]);
-    let mut add = |more: String| text = format!("{text} {more}");
+    let key = if firing.kind == ScheduleKind::Message { Key::Message } else { Key::Reminder };
+    notes(firing, tell(lang, key, &[("what", (&what).into()), ("from", from.into())]), " ")
+}
+
+/// A text with what is not as it should be behind it: that it comes late, that others went by, that it may have been given before.
+fn notes(firing: &Firing, mut text: String, between: &str) -> String {
+    let (lang, mut between) = (firing.lang, between);
+    let mut add = |more: String| {
+        text = format!("{text}{between}{more}");
+        between = " ";
+    };
     if !firing.due.is_empty() {
         add(tell(lang, Key::ReminderDue, &[("due", (&firing.due).into())]));
     }
@@ -162,12 +171,12 @@ impl Door {
     }
 
     /// Gives a reminder to its person, and has recorded how that ended.
-    async fn give(&self, firing: Firing) {
+    async fn give(self: &Rc<Self>, firing: Firing) {
         let end = self.sent(&firing).await;
         self.firing_ended(&firing, end).await;
     }
 
-    async fn sent(&self, firing: &Firing) -> FiringEnd {
+    async fn sent(self: &Rc<Self>, firing: &Firing) -> FiringEnd {
         let Some((channel, sender)) = firing.to.split_once(':') else { return FiringEnd::Refused };
         let Some(channel) = Channel::named(channel) else { return FiringEnd::Refused };
         let speaker = Speaker { channel, sender: sender.to_owned(), lang: None };
@@ -189,9 +198,13 @@ impl Door {
         if standing == Standing::Stranger {
             return FiringEnd::Refused;
         }
+        let said = match self.said_by(firing, standing, asked::AWAY_WITHIN_MS).await {
+            Ok(said) => said,
+            Err(end) => return end,
+        };
         let messenger = self.messenger.borrow().clone();
         match messenger {
-            Some(send) if send(sender.to_owned(), text(firing)).await => FiringEnd::Delivered,
+            Some(send) if send(sender.to_owned(), said).await => FiringEnd::Delivered,
             Some(_) | None => FiringEnd::Unsure,
         }
     }
@@ -230,8 +243,8 @@ mod tests {
 
     fn firing(number: u64, to: &str, what: &str) -> Firing {
         let (key, due) = ("2026-11-24T09:00:00".to_owned(), String::new());
-        let (to, from, message) = (to.into(), String::new(), false);
-        Firing { number, key, to, from, message, what: what.into(), due, missed: 0, again: false, lang: Lang::En }
+        let (to, from, kind) = (to.into(), String::new(), ScheduleKind::Reminder);
+        Firing { number, key, to, from, kind, what: what.into(), due, missed: 0, again: false, lang: Lang::En }
     }
 
     /// A messenger that says so whether something arrived, and what it was given.
@@ -253,7 +266,7 @@ mod tests {
         let told = text(&late);
         let others = Firing { from: "Marco".into(), ..plain.clone() };
         assert_eq!(text(&others), "Reminder from Marco: Call the dentist.");
-        let message = Firing { message: true, lang: Lang::It, ..others };
+        let message = Firing { kind: ScheduleKind::Message, lang: Lang::It, ..others };
         assert_eq!(text(&message), "Marco dice: Call the dentist.");
         assert!(told.starts_with("Promemoria: Call the dentist. Era per today at 9:00. Le 2 volte prima"), "{told}");
         assert!(told.ends_with("non ho potuto sapere se ti era arrivato."), "{told}");
@@ -311,6 +324,71 @@ mod tests {
             assert_eq!(stage.script.asked("firing_ended"), ["firing_ended 3 Delivered"]);
             assert_eq!(stage.script.asked("delivered answered").len(), 1);
             assert!(stage.script.asked("delivered")[0].contains("Stretch"));
+        });
+    }
+
+    fn question(number: u64, to: &str) -> Firing {
+        Firing { kind: ScheduleKind::Ask, ..firing(number, to, "what is planned") }
+    }
+
+    #[test]
+    fn question_is_answered_in_a_turn_of_its_own_and_sent() {
+        run(async {
+            let stage = Stage::new();
+            let (send, sent) = messenger(true);
+            stage.door.set_messenger(send);
+            *stage.script.due.borrow_mut() = vec![question(5, "telegram:7")];
+            until(|| !stage.opened().is_empty()).await;
+            let turn = stage.opened()[0];
+            stage.planner_says(turn, "1. tomorrow at 9:00: call\n").await;
+            stage.planner_ends(turn, TurnEnd::Answered).await;
+            until(|| !stage.script.asked("firing_ended").is_empty()).await;
+            assert_eq!(*sent.borrow(), ["7: You wanted to know “what is planned”:\n1. tomorrow at 9:00: call"]);
+            assert_eq!(stage.script.asked("fire_ask"), ["fire_ask 5 2026-11-24T09:00:00"]);
+            assert_eq!(stage.script.asked("received"), ["received telegram:7 what is planned"]);
+            assert_eq!(stage.script.asked("firing_ended"), ["firing_ended 5 Delivered"]);
+            assert!(stage.script.asked("register_prompt").is_empty(), "the door says only which question it is");
+        });
+    }
+
+    #[test]
+    fn question_of_the_terminal_is_answered_before_what_is_said_next() {
+        run(async {
+            let stage = Stage::new();
+            *stage.script.due.borrow_mut() = vec![question(6, "cli:uid:1000")];
+            let mut person = stage.person(1_000);
+            let by_itself = async {
+                until(|| !stage.opened().is_empty()).await;
+                let turn = stage.opened()[0];
+                stage.planner_says(turn, "Nothing is planned.").await;
+                stage.planner_ends(turn, TurnEnd::Answered).await;
+            };
+            let (said, ()) = tokio::join!(person.say(b"hello"), by_itself);
+            said.unwrap();
+            until(|| stage.opened().len() == 2).await;
+            let turn = stage.opened()[1];
+            stage.planner_says(turn, "Hello.").await;
+            stage.planner_ends(turn, TurnEnd::Answered).await;
+            let (told, _) = person.listen().await;
+            assert_eq!(told, "You wanted to know “what is planned”:\nNothing is planned.\nHello.");
+            assert_eq!(stage.script.asked("firing_ended"), ["firing_ended 6 Delivered"]);
+        });
+    }
+
+    #[test]
+    fn question_of_nobody_known_is_over_and_one_that_failed_says_why() {
+        run(async {
+            let stage = Stage::new();
+            let (send, sent) = messenger(true);
+            stage.door.set_messenger(send);
+            *stage.script.due.borrow_mut() = vec![question(7, "telegram:7")];
+            until(|| !stage.opened().is_empty()).await;
+            let turn = stage.opened()[0];
+            stage.planner_ends(turn, TurnEnd::Unsuccessful).await;
+            until(|| !sent.borrow().is_empty()).await;
+            assert!(sent.borrow()[0].starts_with("7: You wanted to know"), "{:?}", sent.borrow());
+            stage.script.standing.set(Standing::Stranger);
+            *stage.script.due.borrow_mut() = vec![question(8, "telegram:7")];
         });
     }
 }

@@ -1,8 +1,9 @@
 //! What proofs, searches and redactions look up in the index. It only reads.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use metnos_proto::ids::{Sha256, TurnId};
+use metnos_proto::msg::common::ExecutorId;
 
 use super::{COLUMNS, Index, IndexRow, maybe_unsigned, signed, unsigned};
 use crate::chronicle::time::Day;
@@ -25,6 +26,21 @@ impl Index {
         self.db
             .prepare_cached(sql)
             .and_then(|mut all| all.query_map([], |row| row.get(0))?.collect())
+            .during("reading the executors")
+    }
+
+    /// The effect class of an executor that was born once; `None` for any other.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn class_of(&self, id: &ExecutorId) -> Result<Option<String>> {
+        let sql = "SELECT json_extract(candidate, '$.class') FROM executors WHERE name = ?1 AND version = ?2";
+        self.db
+            .prepare_cached(sql)
+            .and_then(|mut one| {
+                one.query_row([&id.name, &id.version], |row| row.get::<_, Option<String>>(0)).optional()
+            })
+            .map(Option::flatten)
             .during("reading the executors")
     }
 

@@ -382,7 +382,8 @@ impl Index {
             .during("reading the turns")
     }
 
-    /// The lines of what a principal said last, before number `before`, newest first.
+    /// The lines of what a principal said last, before number `before`, newest first. What was asked by itself, at a set time, is not
+    /// said.
     ///
     /// # Errors
     /// When the database says no.
@@ -390,7 +391,7 @@ impl Index {
         let columns = COLUMNS.split(", ").map(|column| format!("events.{column}")).collect::<Vec<_>>().join(", ");
         let sql = format!(
             "SELECT {columns} FROM turns JOIN events ON events.seq = turns.said
-             WHERE turns.peer = ?1 AND turns.said < ?2 ORDER BY turns.said DESC LIMIT ?3"
+             WHERE turns.peer = ?1 AND turns.said < ?2 AND turns.channel <> 'scheduler' ORDER BY turns.said DESC LIMIT ?3"
         );
         self.rows(&sql, params![peer, signed(before), limit])
     }

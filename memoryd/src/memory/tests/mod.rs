@@ -2,6 +2,7 @@
 
 mod anchors;
 mod answers;
+mod asks;
 mod calls;
 mod chain_head;
 mod fitness;

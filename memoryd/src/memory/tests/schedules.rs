@@ -8,7 +8,7 @@ use metnos_proto::msg::memoryd::Redact;
 use metnos_proto::msg::people::Member;
 use metnos_proto::msg::schedule::{
     ChangeSchedules, Firing, FiringEnd, FiringEnded, KeepSchedule, ListSchedules, MAX_OF_ONE, NextFiring, ScheduleAct,
-    ScheduleChange, ShowSchedule, TakeFiring, Which,
+    ScheduleChange, ScheduleKind, ShowSchedule, TakeFiring, Which,
 };
 use metnos_proto::role::RoleName;
 use proptest::prelude::*;
@@ -31,7 +31,19 @@ fn word(principal: &str, what: &str, when: &str) -> KeepSchedule {
     let to = principal.clone();
     let (turn, trace, from) = (TurnId::NONE, TraceId::NONE, String::new());
     let (lang, told_in) = (Lang::En, Lang::En);
-    KeepSchedule { turn, trace, principal, to, from, message: false, what, when, early: false, lang, told_in }
+    KeepSchedule {
+        turn,
+        trace,
+        principal,
+        to,
+        from,
+        kind: ScheduleKind::Reminder,
+        what,
+        when,
+        early: false,
+        lang,
+        told_in,
+    }
 }
 
 impl Memory {
@@ -331,8 +343,12 @@ fn reminder_that_was_given_is_given_once_more_when_asked_for() {
     instance.later(13 * 60 * MINUTE);
     assert_eq!(no(snooze(&mut memory, CHAT)), "schedule.unknown", "that was long ago");
     // What others had said is not made one's own.
-    let said =
-        KeepSchedule { from: "Marco".into(), message: true, when: String::new(), ..word(CHAT, "bring bread", "") };
+    let said = KeepSchedule {
+        from: "Marco".into(),
+        kind: ScheduleKind::Message,
+        when: String::new(),
+        ..word(CHAT, "bring bread", "")
+    };
     memory.keep_schedule(asker(RoleName::Policyd), &said).unwrap();
     let firing = memory.due_for(1, "").unwrap();
     memory.end(1, &firing, FiringEnd::Delivered);
@@ -513,15 +529,18 @@ fn message_is_due_at_once_for_its_person_and_says_who_sent_it() {
     let message = KeepSchedule {
         to: CHAT.to_owned(),
         from: "Anna".to_owned(),
-        message: true,
+        kind: ScheduleKind::Message,
         told_in: Lang::It,
         ..word(PEER, "dinner is ready", "")
     };
     let sent = memory.keep_schedule(asker(RoleName::Policyd), &message).unwrap().0.remove(0);
-    assert_eq!((sent.person.as_str(), sent.message), ("Marco", true));
+    assert_eq!((sent.person.as_str(), sent.kind), ("Marco", ScheduleKind::Message));
     memory.next_firing(door(1), &ANYBODY).unwrap();
     let due = memory.due_for(1, "").unwrap();
-    assert_eq!((due.to.as_str(), due.from.as_str(), due.message, due.lang), (CHAT, "Anna", true, Lang::It));
+    assert_eq!(
+        (due.to.as_str(), due.from.as_str(), due.kind, due.lang),
+        (CHAT, "Anna", ScheduleKind::Message, Lang::It)
+    );
     assert_eq!((due.due.as_str(), due.missed, due.again), ("", 0, false));
     memory.end(1, &due, FiringEnd::Delivered);
     assert_eq!((memory.due_for(1, ""), memory.planned(PEER)), (None, Vec::new()));

@@ -8,7 +8,7 @@ use metnos_proto::msg::memoryd::{
 };
 use metnos_proto::msg::people::{Household, Unsealed};
 use metnos_proto::msg::schedule::{
-    ChangeSchedules, KeepSchedule, ListSchedules, ScheduleAct, ScheduleChange, ShowSchedule, Which,
+    ChangeSchedules, KeepSchedule, ListSchedules, ScheduleAct, ScheduleChange, ScheduleKind, ShowSchedule, Which,
 };
 use metnos_proto::role::RoleName;
 use serde_json::Value;
@@ -140,7 +140,7 @@ fn keep(principal: &str, to: &str, what: &str, message: bool) -> KeepSchedule {
         principal: principal.to_owned(),
         to: to.to_owned(),
         from: String::new(),
-        message,
+        kind: if message { ScheduleKind::Message } else { ScheduleKind::Reminder },
         what: what.to_owned(),
         when: if message { String::new() } else { "tomorrow at 9".to_owned() },
         early: false,
@@ -187,7 +187,7 @@ fn reminders_between_others_are_shown_to_the_owner_without_their_words() {
     };
     let called = memory.change_schedules(policyd(), &change(Which::Called("surgery".into())));
     assert_eq!(no(called), "schedule.number", "nor can it be guessed");
-    let message = own.iter().find(|one| one.message).unwrap().number;
+    let message = own.iter().find(|one| one.kind == ScheduleKind::Message).unwrap().number;
     memory.household(household(u64::MAX)).unwrap();
     assert_eq!(no(memory.change_schedules(policyd(), &change(Which::Number(message)))), "schedule.message");
     memory.household(household(0)).unwrap();

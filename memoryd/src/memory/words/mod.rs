@@ -4,6 +4,7 @@ mod door;
 mod owner;
 mod planner;
 mod policyd;
+mod review;
 mod sandboxd;
 mod schedules;
 mod syntd;

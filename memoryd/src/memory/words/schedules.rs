@@ -8,8 +8,9 @@ use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{PageOf, Recorded};
 use metnos_proto::msg::schedule::{
-    ChangeSchedules, Firing, FiringDue, FiringEnd, FiringEnded, FiringTaken, KeepSchedule, ListSchedules, MAX_OF_ONE,
-    MAX_SCHEDULES, MAX_WHAT, MAX_WHEN, NextFiring, ScheduleAct, ShowSchedule, TakeFiring, Which,
+    ASK_EVERY_S, AskFired, AskedThen, ChangeSchedules, Firing, FiringDue, FiringEnd, FiringEnded, FiringTaken,
+    KeepSchedule, ListSchedules, MAX_ASKS_OF_ONE, MAX_OF_ONE, MAX_SCHEDULES, MAX_WHAT, MAX_WHEN, NextFiring,
+    ScheduleAct, ScheduleKind, ShowSchedule, TakeFiring, Which,
 };
 use metnos_schedule::{Assumed, Cadence, Unfit, key_at};
 use metnos_when::{Context, Grain, Kind, Reading};
@@ -20,7 +21,7 @@ use super::super::views::Page;
 use crate::chronicle::event::{Draft, EventType};
 use crate::chronicle::payload::ScheduleEvent;
 use crate::error::{Error, Result};
-use crate::schedules::row::{LATE_MS, ScheduleRow, language_of, moment_of};
+use crate::schedules::row::{LATE_MS, ScheduleRow, language_of, moment_of, ms_of};
 use crate::schedules::store::act;
 
 /// The name of a language in a line.
@@ -47,6 +48,9 @@ impl Memory {
         }
         self.room_for_schedule(&word.principal)?;
         let due = when_due(word, &now)?;
+        if word.kind == ScheduleKind::Ask {
+            self.room_for_ask(&word.principal, (&due.0, &due.2), &now)?;
+        }
         self.make_schedule(asker, word, due, &now)
     }
 
@@ -60,12 +64,13 @@ impl Memory {
     ) -> Answer<ScheduleList> {
         let number = self.schedules.store().next_number()?;
         let event = ScheduleEvent {
+            ask: word.kind == ScheduleKind::Ask,
             assumed: assumed.iter().map(|one| assumption(*one).to_owned()).collect(),
             cadence: serde_json::to_value(&cadence).unwrap_or_default(),
             from: clean(word.from.clone()),
             key,
             lang: name_of(word.told_in).to_owned(),
-            message: word.message,
+            message: word.kind == ScheduleKind::Message,
             to: word.to.clone(),
             what: clean(word.what.clone()),
             when: clean(word.when.clone()),
@@ -83,6 +88,35 @@ impl Memory {
         if own >= MAX_OF_ONE || all >= MAX_SCHEDULES { Err(full(own).into()) } else { Ok(()) }
     }
 
+    /// Whether one more question of this person may be answered by itself, and as often as this.
+    fn room_for_ask(&self, principal: &str, (cadence, key): (&Cadence, &str), now: &Zoned) -> Answer<()> {
+        let own = self.schedules.listed(&self.person(principal), false)?;
+        if own.iter().filter(|row| row.kind == ScheduleKind::Ask).count() >= MAX_ASKS_OF_ONE {
+            let why = format!("{MAX_ASKS_OF_ONE} questions of yours are answered by themselves already");
+            return Err(Refusal::new(RefusalCode::Busy, "schedule.asks", why)
+                .remedy("cancel some of them first")
+                .into());
+        }
+        rare_enough(cadence, key, now)
+    }
+
+    /// What is asked by a firing that the door has begun.
+    ///
+    /// # Errors
+    /// When it was not begun, has ended, or asks nothing.
+    pub fn ask_fired(&mut self, word: &AskFired) -> Answer<AskedThen> {
+        self.flush()?;
+        self.schedules_now()?;
+        let row = self.schedules.store().get(word.number)?;
+        let is_begun = |row: &ScheduleRow| row.begun.as_ref().is_some_and(|begun| begun.key == word.key);
+        let Some(row) = row.filter(|row| row.kind == ScheduleKind::Ask && row.is_live() && is_begun(row)) else {
+            let why = format!("schedule {} asks nothing at {}", word.number, word.key);
+            return Err(refused(RefusalCode::Unknown, "schedule.firing", why));
+        };
+        let ScheduleRow { principal, to, what, lang, .. } = row;
+        Ok(AskedThen { principal, to, what, lang })
+    }
+
     /// Lists schedules.
     ///
     /// # Errors
@@ -92,7 +126,7 @@ impl Memory {
         let mut rows = self.schedules.listed(&self.person(&word.principal), word.ended)?;
         if !word.when.is_empty() {
             let (start, end) = stretch(&word.when, word.lang, &now)?;
-            rows.retain(|row| !row.message && row.is_due_within(now.time_zone(), &start, &end));
+            rows.retain(|row| row.kind != ScheduleKind::Message && row.is_due_within(now.time_zone(), &start, &end));
         }
         if word.shown {
             let now_ms = self.chronicle().now_ms();
@@ -117,7 +151,9 @@ impl Memory {
             return Err(refused(RefusalCode::Invalid, "schedule.number", why));
         }
         let rows = self.schedules.meant(&self.person(&word.principal), &word.change.which, now_ms)?;
-        if word.principal.is_empty() && rows.iter().any(|row| row.message && self.who_is_who.is_anothers(&row.to)) {
+        if word.principal.is_empty()
+            && rows.iter().any(|row| row.kind == ScheduleKind::Message && self.who_is_who.is_anothers(&row.to))
+        {
             // What somebody is to be told of a broken seal is not taken back.
             let why = "what another person is told is not changed at the machine";
             return Err(refused(RefusalCode::Denied, "schedule.message", why));
@@ -152,7 +188,7 @@ impl Memory {
             let why = "one reminder at a time gets another time";
             return Err(refused(RefusalCode::Invalid, "schedule.several", why.to_owned()));
         };
-        if row.message || when.len() > MAX_WHEN || when.contains(char::is_control) {
+        if row.kind == ScheduleKind::Message || when.len() > MAX_WHEN || when.contains(char::is_control) {
             let why = format!("what is moved is a reminder, and its new time has at most {MAX_WHEN} bytes on one line");
             return Err(refused(RefusalCode::Invalid, "schedule.form", why));
         }
@@ -169,7 +205,7 @@ impl Memory {
                 principal: word.principal.clone(),
                 to: row.to,
                 from: String::new(),
-                message: false,
+                kind: row.kind,
                 what: row.what,
                 when: when.to_owned(),
                 early: false,
@@ -179,6 +215,9 @@ impl Memory {
             return self.make_schedule(asker, &again, (due.0, due.1, key_of(now)), now);
         }
         let (cadence, assumed) = row.cadence.moved(read, now).map_err(|unfit| misfit(&unfit, when))?;
+        if row.kind == ScheduleKind::Ask {
+            rare_enough(&cadence, &key_of(now), now)?;
+        }
         let event = ScheduleEvent {
             assumed: assumed.iter().map(|one| assumption(*one).to_owned()).collect(),
             cadence: serde_json::to_value(&cadence).unwrap_or_default(),
@@ -250,14 +289,14 @@ impl Memory {
         let event =
             ScheduleEvent { key: due.key.clone(), missed: due.missed, ..ScheduleEvent::new(act::BEGUN, row.number) };
         self.stage_schedule(asker, &row.principal, None, &event)?;
-        let since_ms = if row.message { row.made_ms } else { due.at_ms };
+        let since_ms = if row.kind == ScheduleKind::Message { row.made_ms } else { due.at_ms };
         let is_late = now_ms.saturating_sub(since_ms) > LATE_MS;
         let civil = due.key.parse::<DateTime>().ok().filter(|_| is_late);
         let due_words = civil.map(|key| metnos_schedule::moment(key, now.datetime(), language_of(row.lang)));
         let (key, missed, again) = (due.key, due.missed, due.again);
-        let ScheduleRow { number, to, from, message, what, lang, .. } = row;
+        let ScheduleRow { number, to, from, kind, what, lang, .. } = row;
         let due = due_words.unwrap_or_default();
-        let firing = Firing { number, key, to, from, message, what, due, missed, again, lang };
+        let firing = Firing { number, key, to, from, kind, what, due, missed, again, lang };
         Ok(FiringTaken { firing: Some(firing) })
     }
 
@@ -300,7 +339,7 @@ impl Memory {
     }
 
     /// The moment on the household's clock, by which everything about schedules is reckoned. What was recorded is applied.
-    fn schedules_now(&mut self) -> Result<Zoned> {
+    pub(super) fn schedules_now(&mut self) -> Result<Zoned> {
         self.derive()?;
         self.schedules.catch_up(&self.journal.chronicle)?;
         let now_ms = self.chronicle().now_ms();
@@ -320,7 +359,7 @@ impl Memory {
     }
 
     /// The same for this principal; for an empty one, the owner at the machine, without the words of what is between others.
-    fn shown_to(&self, principal: &str, rows: &[ScheduleRow], now: &Zoned, lang: Lang) -> ScheduleList {
+    pub(super) fn shown_to(&self, principal: &str, rows: &[ScheduleRow], now: &Zoned, lang: Lang) -> ScheduleList {
         let mut list = self.shown(rows, now, lang);
         let seals = self.seals();
         let between_others = |view: &ScheduleView| seals.hold(&view.principal) && seals.hold(&view.to);
@@ -333,7 +372,7 @@ impl Memory {
     }
 
     /// All principals of the person who speaks as this one; none for an empty one, which is everybody.
-    fn person<'a>(&'a self, principal: &'a str) -> Vec<&'a str> {
+    pub(super) fn person<'a>(&'a self, principal: &'a str) -> Vec<&'a str> {
         if principal.is_empty() { Vec::new() } else { self.who_is_who.principals_with(principal) }
     }
 
@@ -366,7 +405,7 @@ fn key_of(now: &Zoned) -> String {
 
 /// When it is due, what had to be assumed for that, and the key after which it is due first.
 fn when_due(word: &KeepSchedule, now: &Zoned) -> Answer<(Cadence, Vec<Assumed>, String)> {
-    if word.message {
+    if word.kind == ScheduleKind::Message {
         // The second that has just begun, so that it is due at once also while the clock shows an hour for the second time.
         let at = now.datetime().with().subsec_nanosecond(0).build().map_err(|_| behind())?;
         let before = at.checked_sub(SignedDuration::from_secs(1)).map_err(|_| behind())?;
@@ -378,8 +417,25 @@ fn when_due(word: &KeepSchedule, now: &Zoned) -> Answer<(Cadence, Vec<Assumed>, 
     Ok((cadence, assumed, key_of(now)))
 }
 
+/// Whether a question is asked no more often than it may be. Irregular times repeat within what is looked at here.
+fn rare_enough(cadence: &Cadence, key: &str, now: &Zoned) -> Answer<()> {
+    const LOOKED_AT: usize = 64;
+    let mut after = key.parse::<DateTime>().map_err(|_| behind())?;
+    let mut last: Option<u64> = None;
+    for _ in 0..LOOKED_AT {
+        let Some(due) = cadence.next_due(now.time_zone(), after) else { break };
+        let at = ms_of(due.at);
+        if last.is_some_and(|last| at.saturating_sub(last) < ASK_EVERY_S * 1_000) {
+            let why = format!("a question is answered by itself at most every {} minutes", ASK_EVERY_S / 60);
+            return Err(refused(RefusalCode::Invalid, "schedule.often", why));
+        }
+        (last, after) = (Some(at), due.key);
+    }
+    Ok(())
+}
+
 /// From when to when words about time go, both on the clock. What is a moment goes as far as it is exact: "at 9" to ten.
-fn stretch(when: &str, lang: Lang, now: &Zoned) -> Answer<(Zoned, Zoned)> {
+pub(super) fn stretch(when: &str, lang: Lang, now: &Zoned) -> Answer<(Zoned, Zoned)> {
     let no = || {
         let why = format!("\"{when}\" is no time at which something could be planned");
         refused(RefusalCode::Invalid, "schedule.time", why)
@@ -421,7 +477,7 @@ const fn assumption(one: Assumed) -> &'static str {
     }
 }
 
-fn behind() -> Error {
+pub(super) fn behind() -> Error {
     Refusal::new(RefusalCode::Unavailable, "memory.index", "what was recorded cannot be looked up now").into()
 }
 
@@ -434,7 +490,7 @@ fn full(own: usize) -> Refusal {
 fn check(word: &KeepSchedule) -> Answer<()> {
     let sound =
         |text: &str, most: usize| !text.trim().is_empty() && text.len() <= most && !text.contains(char::is_control);
-    let timed = if word.message { word.when.is_empty() } else { sound(&word.when, MAX_WHEN) };
+    let timed = if word.kind == ScheduleKind::Message { word.when.is_empty() } else { sound(&word.when, MAX_WHEN) };
     if sound(&word.what, MAX_WHAT) && timed && word.from.len() <= MAX_WHEN && !word.from.contains(char::is_control) {
         return Ok(());
     }

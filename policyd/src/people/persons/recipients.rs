@@ -66,6 +66,13 @@ impl Persons {
         Ok((sender.to_owned(), vec![one]))
     }
 
+    /// Whether one person speaks as both principals.
+    #[must_use]
+    pub fn are_one(&self, principal: &str, other: &str) -> bool {
+        let name = |principal: &str| self.of(principal).map(|(name, _)| name);
+        name(principal).is_some_and(|own| name(other) == Some(own))
+    }
+
     /// Whether the person called so is the one who speaks as this principal.
     #[must_use]
     pub fn is_self(&self, principal: &str, called: &str) -> bool {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_proto::doc::Doc;
-use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
+use metnos_proto::doc::schedule::{DayReview, ScheduleHistory, ScheduleList};
 use metnos_proto::edge::{ServeError, Served};
 use metnos_proto::edges::PolicydMemoryd;
 use metnos_proto::edges::policyd_memoryd::Serve;
@@ -17,7 +17,9 @@ use metnos_proto::msg::memoryd::{
     ExecutorLost, ModelAsked, Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed, VERIFYING,
 };
 use metnos_proto::msg::people::Household;
-use metnos_proto::msg::schedule::{ChangeSchedules, KeepSchedule, ListSchedules, ShowSchedule};
+use metnos_proto::msg::schedule::{
+    AskFired, AskedThen, ChangeSchedules, KeepSchedule, ListSchedules, ReviewOf, ShowSchedule,
+};
 use metnos_proto::payload::Sealed;
 use tokio::sync::Semaphore;
 
@@ -156,6 +158,19 @@ impl Serve for FakeMemory {
         []: [Sealed; 0],
     ) -> Served<Doc<ScheduleHistory>, 1> {
         Ok(Doc::seal(&self.schedules.show(&ask)?)?)
+    }
+
+    async fn review(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: ReviewOf,
+        []: [Sealed; 0],
+    ) -> Served<Doc<DayReview>, 1> {
+        Ok(Doc::seal(&self.schedules.review(&ask))?)
+    }
+
+    async fn ask_fired(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: AskFired, []: [Sealed; 0]) -> Served<AskedThen, 0> {
+        Ok((self.schedules.fired(&ask)?, []))
     }
 
     async fn query_page(

@@ -2,9 +2,12 @@
 
 use std::cell::RefCell;
 
-use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList, ScheduleState, ScheduleView};
-use metnos_proto::msg::common::{Refusal, RefusalCode};
-use metnos_proto::msg::schedule::{ChangeSchedules, KeepSchedule, ListSchedules, ScheduleAct, ShowSchedule, Which};
+use metnos_proto::doc::schedule::{DayLine, DayReview, ScheduleHistory, ScheduleList, ScheduleState, ScheduleView};
+use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
+use metnos_proto::msg::schedule::{
+    AskFired, AskedThen, ChangeSchedules, KeepSchedule, ListSchedules, ReviewOf, ScheduleAct, ScheduleKind,
+    ShowSchedule, Which,
+};
 
 /// What is planned.
 #[derive(Default)]
@@ -21,7 +24,7 @@ impl FakeSchedules {
             principal: ask.principal.clone(),
             to: ask.to.clone(),
             person: ask.from.clone(),
-            message: ask.message,
+            kind: ask.kind,
             what: ask.what.clone(),
             when: ask.when.clone(),
             told: ask.when.clone(),
@@ -67,6 +70,29 @@ impl FakeSchedules {
             return Err(Refusal::new(RefusalCode::Unknown, "schedule.unknown", "no reminder like this is planned"));
         }
         Ok(ScheduleList(changed))
+    }
+
+    /// A day on which nothing happened but that it was asked about.
+    pub fn review(&self, ask: &ReviewOf) -> DayReview {
+        DayReview {
+            requests: 1,
+            done: vec![DayLine { at: "2026-11-24T09:00:00Z".into(), what: format!("{} {}", ask.principal, ask.when) }],
+            all_done: 1,
+            unmet: Vec::new(),
+            all_unmet: 0,
+            reminded: Vec::new(),
+            all_reminded: 0,
+            to_come: Vec::new(),
+            waiting: 0,
+        }
+    }
+
+    pub fn fired(&self, ask: &AskFired) -> Result<AskedThen, Refusal> {
+        let found = self.kept.borrow().iter().find(|one| one.number == ask.number).cloned();
+        let found = found.filter(|one| one.kind == ScheduleKind::Ask && one.state == ScheduleState::Active);
+        let unknown = || Refusal::new(RefusalCode::Unknown, "schedule.firing", "it asks nothing now");
+        let ScheduleView { principal, to, what, .. } = found.ok_or_else(unknown)?;
+        Ok(AskedThen { principal, to, what, lang: Lang::En })
     }
 
     pub fn show(&self, ask: &ShowSchedule) -> Result<ScheduleHistory, Refusal> {

@@ -1,9 +1,13 @@
 //! Documents about schedules: what is to be done at another time, and what became of it.
 
+mod review;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::msg::schedule::ScheduleKind;
 use crate::{document, names};
+pub use review::{DayLine, DayReview, MAX_LINES};
 
 names! {
     /// Where a schedule stands.
@@ -33,7 +37,7 @@ names! {
     }
 }
 
-/// A reminder.
+/// What is planned: a reminder, a message, or a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleView {
@@ -45,9 +49,9 @@ pub struct ScheduleView {
     pub to: String,
     /// The name of the person who is reminded, where that is another one than the one whose it is; empty otherwise.
     pub person: String,
-    /// Whether it is a message, which was given at once.
-    pub message: bool,
-    /// Of what, in the words in which it was asked for.
+    /// What is done when it fires: `reminder`, `message` (which was given at once) or `ask` (a question is answered).
+    pub kind: ScheduleKind,
+    /// Of what, or what is asked, in the words in which it was said.
     pub what: String,
     /// When, in those words.
     pub when: String,
@@ -109,7 +113,7 @@ mod tests {
 
     #[test]
     fn schedule_documents_keep_every_key_and_miss_none() {
-        let schedule = r#"{"number": 1, "principal": "cli:uid:1", "to": "telegram:2", "person": "Anna", "message": false, "what": "call", "when": "at 9",
+        let schedule = r#"{"number": 1, "principal": "cli:uid:1", "to": "telegram:2", "person": "Anna", "kind": "reminder", "what": "call", "when": "at 9",
             "told": "today at 9:00", "assumed": [], "next": ["2026-11-24T09:00:00+01:00"], "zone": "Europe/Rome",
             "state": "active", "made_ms": 5, "moved_ms": 0, "sealed": false}"#;
         let firing = r#"{"due": "2026-11-24T09:00", "begun_ms": 1, "ended_ms": 0, "state": "unsure", "missed": 2}"#;

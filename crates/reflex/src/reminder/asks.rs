@@ -1,0 +1,139 @@
+//! Questions to be answered by themselves at another time: "every morning at 8 tell me what is on the shopping list", "dimmi ogni sera
+//! che cosa è successo oggi". It finds when and what in the words; whether the question is understood, and only reads, is for who
+//! calls. Pure.
+
+use metnos_proto::envelope::Envelope;
+use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::schedule::{Ask, MAX_WHAT, MAX_WHEN};
+use metnos_when::{Grain, Kind, Zoned};
+
+use super::{languages, now_of, read};
+use crate::reminder::forms;
+use crate::words::phrase::Phrase;
+
+/// Words of which one stands in every time that comes again and again. Reading times costs more than all the rest.
+const AGAIN: &str = "every|each|daily|hourly|weekly|monthly|weekdays|weekends|ogni|tutti|tutte|giornalmente|quotidianamente|settimanalmente|\
+    mensilmente";
+/// What asks to be told.
+const TELLS: &str = "
+    tell|show|send|give|read|message|text|write me|us
+    let me|us know
+    i|we want|need|would|like to know|see|hear|have
+    i|we would like to know|see|hear|have
+    dimmi|dicci|mandami|mandaci|mostrami|mostraci|leggimi|leggici|scrivimi|scrivici|dammi|dacci|elencami|elencaci|inviami|inviaci
+    fammi|facci sapere|vedere|avere
+    voglio|vogliamo|vorrei|vorremmo sapere|vedere|avere
+    mi|ci dici|mandi|mostri|leggi|scrivi|dai|elenchi|invii
+    mi|ci fai sapere|vedere|avere";
+/// The same of what reminds: of something to do, unless a question follows.
+const REMINDS: &str = "
+    remind|notify|alert me|us
+    ricordami|ricordaci|avvisami|avvisaci|avvertimi|avvertici
+    mi|ci ricordi|avvisi|avverti";
+/// How a question begins.
+const QUESTIONS: &str = "what|whats|which|who|whose|whats|how|is|are|do|does|did|was|were|have|has|will|anything|cosa|che|chi|quale|quali|quanto|\
+    quanta|quanti|quante|come|dove|quando|c|ho|hai|ha|abbiamo|ci|e|sono|qual";
+/// How words go on that say what somebody is to do.
+const ORDERS: &str = "to|that|about|of|di|che|a|per";
+/// The most words of a time.
+const MAX_TIME_WORDS: usize = 10;
+
+/// Words as a question at another time, in the order in which they should be tried: a time in front, at the end, or behind what asks
+/// to be told.
+#[must_use]
+pub fn asks(text: &str, envelope: &Envelope) -> Vec<(Ask, Lang)> {
+    let (Some(now), Some(phrase)) = (now_of(envelope), Phrase::of(text, envelope.lang)) else { return Vec::new() };
+    let again = phrase.words.iter().any(|word| is_one_of(AGAIN, &word.plain));
+    let told = |from: usize| head(TELLS, &phrase, from).or_else(|| head(REMINDS, &phrase, from));
+    if !again && (0..phrase.len()).all(|from| told(from).is_none()) {
+        return Vec::new();
+    }
+    let found = languages(&phrase).find_map(|lang| parts(&phrase, lang, &now).map(|parts| (parts, lang)));
+    let Some((parts, lang)) = found else { return Vec::new() };
+    let is_sound = |ask: &Ask| {
+        let (what, when) = (ask.what.concat(), ask.when.concat());
+        !what.is_empty() && what.len() <= MAX_WHAT && when.len() <= MAX_WHEN && !text.contains(char::is_control)
+    };
+    parts.into_iter().filter(is_sound).map(|ask| (ask, lang)).collect()
+}
+
+fn is_one_of(words: &str, said: &str) -> bool {
+    words.split('|').any(|word| word.trim() == said)
+}
+
+/// How many words from `from` on are of one of these forms.
+fn head(forms: &str, phrase: &Phrase<'_>, from: usize) -> Option<usize> {
+    let said: Vec<&str> = phrase.words.get(from..)?.iter().map(|word| word.plain.as_str()).collect();
+    forms::begins(forms, &said).filter(|taken| *taken > 0)
+}
+
+/// A time that fills the words from `begin` to `end`: one that comes again and again; else, where `once` is admitted, one to come
+/// that names an hour.
+fn is_time(phrase: &Phrase<'_>, (begin, end): (usize, usize), lang: Lang, now: &Zoned, once: bool) -> bool {
+    let text = phrase.typed(begin, end);
+    let reading = read(text, lang, now);
+    let fills = |reading: &metnos_when::Reading| reading.spans.len() == 1 && reading.spans[0] == (0..text.len());
+    let fits = |reading: &metnos_when::Reading| match reading.kind {
+        Kind::Recurrence => true,
+        Kind::Instant => {
+            let is_exact = matches!(reading.grain, Some(Grain::Hour | Grain::Minute | Grain::Second));
+            once && is_exact && reading.start.as_ref().is_some_and(|start| start > now)
+        }
+        Kind::Interval | Kind::Duration | Kind::None => false,
+    };
+    match reading.readings.as_slice() {
+        [] => fills(&reading) && fits(&reading),
+        readings => readings.iter().all(|reading| fills(reading) && fits(reading)),
+    }
+}
+
+/// When, and what is asked then: with what asks to be told, and without it.
+fn parts(phrase: &Phrase<'_>, lang: Lang, now: &Zoned) -> Option<Vec<Ask>> {
+    let all = phrase.len();
+    let time = |begin: usize, once: bool| {
+        let last = (begin + MAX_TIME_WORDS).min(all.saturating_sub(1));
+        (begin + 1..=last).rev().find(|end| is_time(phrase, (begin, *end), lang, now, once))
+    };
+    let lead = head(TELLS, phrase, 0).map(|told| (told, false));
+    let lead = lead.or_else(|| head(REMINDS, phrase, 0).map(|told| (told, true)));
+    // "Every morning at 8 …", "tomorrow at 9 tell me …".
+    if let Some(end) = time(0, true) {
+        let comes_again = is_time(phrase, (0, end), lang, now, false);
+        return Some(asked(phrase, (0, end), (end, all), comes_again));
+    }
+    // "Tell me every morning at 8 …".
+    if let Some((told, reminds)) = lead
+        && let Some(end) = time(told, true)
+    {
+        let is_question = phrase.words.get(end).is_some_and(|word| is_one_of(QUESTIONS, &word.plain));
+        let is_order = phrase.words.get(end).is_some_and(|word| is_one_of(ORDERS, &word.plain));
+        return (is_question || !reminds && !is_order).then(|| vec![ask(phrase, (told, end), (end, all))]);
+    }
+    // "… every morning at 8". Of what is planned on every Monday a question is answered now.
+    let first = all.saturating_sub(MAX_TIME_WORDS).max(1);
+    let begin = (first..all).find(|begin| is_time(phrase, (*begin, all), lang, now, false))?;
+    let is_question = phrase.words.first().is_some_and(|word| is_one_of(QUESTIONS, &word.plain));
+    let reminds = lead.is_some_and(|(_, reminds)| reminds);
+    (!is_question && !reminds).then(|| asked(phrase, (begin, all), (0, begin), true))
+}
+
+/// The question that stands in these words; one that is not asked again and again only where the words ask to be told.
+fn asked(phrase: &Phrase<'_>, when: (usize, usize), (begin, end): (usize, usize), again: bool) -> Vec<Ask> {
+    let whole = ask(phrase, when, (begin, end));
+    if let Some(told) = head(TELLS, phrase, begin) {
+        let bare = ask(phrase, when, (begin + told, end));
+        let is_question = phrase.words.get(begin + told).is_some_and(|word| is_one_of(QUESTIONS, &word.plain));
+        return if is_question { vec![bare, whole] } else { vec![whole, bare] };
+    }
+    if let Some(told) = head(REMINDS, phrase, begin) {
+        let is_question = phrase.words.get(begin + told).is_some_and(|word| is_one_of(QUESTIONS, &word.plain));
+        return if is_question { vec![ask(phrase, when, (begin + told, end))] } else { Vec::new() };
+    }
+    if again { vec![whole] } else { Vec::new() }
+}
+
+fn ask(phrase: &Phrase<'_>, when: (usize, usize), (begin, end): (usize, usize)) -> Ask {
+    let edge = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':');
+    let what = phrase.typed(begin, end).trim_matches(edge).to_owned();
+    Ask { what: vec![what], when: vec![phrase.typed(when.0, when.1).to_owned()] }
+}

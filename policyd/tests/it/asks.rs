@@ -1,0 +1,132 @@
+//! Questions that are answered by themselves, through the whole daemon: what a planner may have asked later, whose words a firing
+//! opens a turn on, and what can be done in it.
+
+use metnos_proto::edge::RpcError;
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::policyd::Release;
+use metnos_proto::msg::schedule::{
+    Ask, FireAsk, KeepSchedule, Order, Remind, ReviewOrder, ScheduleAct, ScheduleChange, ScheduleKind, ScheduleOrder,
+    Which,
+};
+use serde_json::json;
+
+use crate::approvals::{cards, world};
+use crate::peers::{OWNER, World, act, denied, ran, run, sealed};
+
+const NO: TraceId = TraceId::NONE;
+const WORDS: &str = "every morning at 8 tell me what is on the shopping list";
+
+fn ask(what: &str, when: &str) -> Order {
+    Order::Ask(Ask { what: vec![what.to_owned()], when: vec![when.to_owned()] })
+}
+
+async fn orders(world: &World, turn: TurnId, order: Order) -> Result<(), String> {
+    let planner = world.planner(1).await;
+    match planner.schedule(NO, ScheduleOrder { turn, lang: Lang::En, order }, []).await {
+        Ok(_) => Ok(()),
+        Err(RpcError::Refused(refusal)) => Err(refusal.rule),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// Keeps a question as memoryd has it, and has it fire.
+async fn fires(world: &World, principal: &str, to: &str, kind: ScheduleKind) -> Result<(TurnId, String), String> {
+    let kept = world.memory.schedules.keep(&KeepSchedule {
+        turn: TurnId::NONE,
+        trace: NO,
+        principal: principal.to_owned(),
+        to: to.to_owned(),
+        from: String::new(),
+        kind,
+        what: "delete notes/a.md and read notes/a.md".to_owned(),
+        when: "every morning at 8".to_owned(),
+        early: false,
+        lang: Lang::En,
+        told_in: Lang::En,
+    });
+    let fire = FireAsk { number: kept.0[0].number, key: "2026-11-24T08:00:00".to_owned() };
+    match world.door().await.fire_ask(NO, fire, []).await {
+        Ok((fired, [words])) => Ok((fired.turn, String::from_utf8(words.read().unwrap()).unwrap())),
+        Err(RpcError::Refused(refusal)) => Err(refusal.rule),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn question_at_another_time_stands_in_the_persons_words_or_is_not_kept() {
+    run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World::usual(folder.path()).await;
+        for (words, order) in [
+            (WORDS, ask("read people/anna/diary.md", "every morning at 8")),
+            (WORDS, ask("what is on the shopping list", "every morning")),
+            (WORDS, ask("what is", "every morning at 8")),
+            (WORDS, ask("the shopping list", "every morning at 8")),
+            (WORDS, ask("what is on the shopping list", "")),
+            ("read notes/a.md", ask("read notes/a.md", "every morning at 8")),
+            ("remind me tomorrow at 9 to read notes/a.md", ask("read notes/a.md", "tomorrow at 9")),
+        ] {
+            let turn = world.say(words).await;
+            assert_eq!(
+                orders(&world, turn, order.clone()).await.unwrap_err(),
+                "schedule.literal",
+                "{words}: {order:?}"
+            );
+        }
+        let turn = world.say(WORDS).await;
+        orders(&world, turn, ask("what is on the shopping list", "every morning at 8")).await.unwrap();
+        let kept = world.memory.schedules.kept.borrow();
+        assert_eq!((kept.len(), kept[0].kind, kept[0].to.as_str()), (1, ScheduleKind::Ask, "cli:uid:1000"));
+    });
+}
+
+#[test]
+fn question_that_fires_reads_and_does_nothing_else_whoever_plans() {
+    run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let world = world(folder.path()).await;
+        let (turn, words) = fires(&world, "cli:uid:1000", "cli:uid:1000", ScheduleKind::Ask).await.unwrap();
+        assert_eq!(words, "delete notes/a.md and read notes/a.md");
+        let planner = world.planner(1).await;
+        let path = || [sealed(&json!({"path": "notes/a.md"}))];
+        // The very words of the turn would have it deleted.
+        let told = planner.act(NO, act(turn, 1, "fs_delete"), path()).await.unwrap().0;
+        assert_eq!(denied(told), "schedule.reads");
+        let read = planner.act(NO, act(turn, 2, "fs_read"), path()).await.unwrap().0;
+        planner.release(NO, Release { turn, handle: ran(read).handle }, []).await.unwrap();
+        let remind =
+            Remind { what: vec!["notes/a.md".into()], when: vec!["tomorrow".into()], early: false, to: String::new() };
+        let cancel = ScheduleChange { which: Which::All, act: ScheduleAct::Cancel };
+        for order in [Order::Remind(remind), ask("read notes/a.md", "tomorrow"), Order::Change(cancel)] {
+            assert_eq!(orders(&world, turn, order.clone()).await.unwrap_err(), "schedule.unattended", "{order:?}");
+        }
+        orders(&world, turn, Order::List(String::new())).await.unwrap();
+        let review = ReviewOrder { turn, lang: Lang::En, when: String::new() };
+        assert!(planner.review(NO, review, []).await.is_ok());
+        let asked = cards(&*world.owner(OWNER).await).await;
+        assert!(asked.is_empty(), "nobody is asked at night: {asked:?}");
+    });
+}
+
+#[test]
+fn question_fires_only_for_the_person_who_asked_and_gets_the_answer() {
+    run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World::usual(folder.path()).await;
+        let owner = "cli:uid:1000";
+        for (principal, to, kind, rule) in [
+            ("telegram:9", "telegram:9", ScheduleKind::Ask, "principal.unpaired"),
+            (owner, "telegram:9", ScheduleKind::Ask, "principal.unpaired"),
+            ("nonsense", "nonsense", ScheduleKind::Ask, "principal.sender"),
+            (owner, owner, ScheduleKind::Reminder, "schedule.firing"),
+            (owner, owner, ScheduleKind::Message, "schedule.firing"),
+        ] {
+            let told = fires(&world, principal, to, kind).await;
+            assert_eq!(told.unwrap_err(), rule, "{principal} to {to}");
+        }
+        let none = FireAsk { number: 77, key: "2026-11-24T08:00:00".to_owned() };
+        assert!(world.door().await.fire_ask(NO, none, []).await.is_err());
+        assert!(fires(&world, owner, owner, ScheduleKind::Ask).await.is_ok());
+    });
+}
