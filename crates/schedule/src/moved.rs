@@ -40,6 +40,31 @@ impl Cadence {
     }
 }
 
+impl Cadence {
+    /// This cadence earlier by the duration that words mean: what is due once, or by a cron of one time of day, which stays on its day.
+    ///
+    /// # Errors
+    /// Why there is no such cadence: the words mean no duration, that time is over, or it would be another day.
+    pub fn earlier(&self, reading: &Reading, now: &Zoned) -> Result<Self, Unfit> {
+        if reading.kind != Kind::Duration {
+            return Err(Unfit::None);
+        }
+        let zoned = |at: DateTime| due::instant(now.time_zone(), at).map(|at| at.to_zoned(now.time_zone().clone()));
+        let at = self.next_after(now.datetime()).and_then(zoned).ok_or(Unfit::Past)?;
+        let Self::Once(later) = Self::of_reading(reading, &at)?.0 else { return Err(Unfit::None) };
+        let by = later.duration_since(at.datetime());
+        let sooner = at.datetime().checked_sub(by).map_err(|_| Unfit::Past)?;
+        match self {
+            Self::Once(_) if zoned(sooner).is_some_and(|sooner| sooner > *now) => Ok(Self::Once(sooner)),
+            Self::Once(_) => Err(Unfit::Past),
+            Self::Cron(fields) if sooner.date() == at.date() => {
+                cron_at(fields, sooner.time()).map(Self::Cron).ok_or(Unfit::Repeats)
+            }
+            Self::Cron(_) | Self::Rule { .. } => Err(Unfit::Repeats),
+        }
+    }
+}
+
 fn once_moved(
     at: DateTime,
     reading: &Reading,
@@ -146,6 +171,23 @@ mod tests {
         let today = Cadence::Once(date(2026, 11, 27).at(12, 0, 0, 0));
         assert_eq!(moved(&today, "alle 10:30", Language::Italian), at(28, 10, 30));
         assert_eq!(moved(&today, "yesterday", Language::English), Err(Unfit::Past));
+    }
+
+    #[test]
+    fn what_comes_earlier_stays_ahead_and_on_its_day_where_it_repeats() {
+        let earlier = |cadence: &Cadence, words: &str, language: Language| {
+            cadence.earlier(&metnos_when::read(words, &Context::new(now(), language)), &now())
+        };
+        let monday = Cadence::Once(date(2026, 11, 30).at(9, 30, 0, 0));
+        let once = |day: i8, hour: i8, minute: i8| Ok(Cadence::Once(date(2026, 11, day).at(hour, minute, 0, 0)));
+        assert_eq!(earlier(&monday, "an hour", Language::English), once(30, 8, 30));
+        assert_eq!(earlier(&monday, "mezz'ora", Language::Italian), once(30, 9, 0));
+        assert_eq!(earlier(&monday, "two days", Language::English), once(28, 9, 30));
+        assert_eq!(earlier(&monday, "a week", Language::English), Err(Unfit::Past));
+        assert_eq!(earlier(&monday, "tomorrow", Language::English), Err(Unfit::None));
+        let daily = Cadence::Cron("30 7 * * *".to_owned());
+        assert_eq!(earlier(&daily, "an hour", Language::English), Ok(Cadence::Cron("30 6 * * *".to_owned())));
+        assert_eq!(earlier(&daily, "8 hours", Language::English), Err(Unfit::Repeats));
     }
 
     #[test]

@@ -78,6 +78,27 @@ reminder-changed = { $act ->
     } { $when } instead: { $what }.
    *[other] { $act }: { $what } ({ $when }, { $who }).
 }
+reminder-found = { $what }: { $when }{ $left ->
+    [none] .
+   *[other] , in { $left }.
+}
+reminder-not-found = I have nothing planned about “{ $called }”.
+timer-none = No timer is running, and nothing else is due once within a day.
+left = { $hours ->
+    [0] {""}
+    [one] one hour{ $minutes ->
+        [0] {""}
+       *[other] {" "}and{" "}
+    }
+   *[other] { $hours } hours{ $minutes ->
+        [0] {""}
+       *[other] {" "}and{" "}
+    }
+}{ $minutes ->
+    [0] {""}
+    [one] one minute
+   *[other] { $minutes } minutes
+}
 ask-made = I will answer “{ $what }” { $when } ({ $zone }). Say “undo” to take it back.
 ask-named = the answer to “{ $what }”
 ask-changed = { $act ->

@@ -78,6 +78,27 @@ reminder-changed = { $act ->
     } { $when }: { $what }.
    *[other] { $act }: { $what } ({ $when }, { $who }).
 }
+reminder-found = { $what }: { $when }{ $left ->
+    [none] .
+   *[other] , fra { $left }.
+}
+reminder-not-found = Non ho niente in programma su «{ $called }».
+timer-none = Non c'è nessun timer in corso, e niente altro che debba suonare una volta sola nelle prossime 24 ore.
+left = { $hours ->
+    [0] {""}
+    [one] un'ora{ $minutes ->
+        [0] {""}
+       *[other] {" "}e{" "}
+    }
+   *[other] { $hours } ore{ $minutes ->
+        [0] {""}
+       *[other] {" "}e{" "}
+    }
+}{ $minutes ->
+    [0] {""}
+    [one] un minuto
+   *[other] { $minutes } minuti
+}
 ask-made = Risponderò a «{ $what }» { $when } ({ $zone }). Di’ «annulla» per tornare indietro.
 ask-named = la risposta a «{ $what }»
 ask-changed = { $act ->

@@ -10,10 +10,11 @@ use std::path::Path;
 
 use jiff::tz::TimeZone;
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode};
-use metnos_proto::msg::schedule::{MAX_LISTED, Which};
+use metnos_proto::msg::schedule::{MAX_LISTED, SOON_S, ScheduleKind, Which};
 use metnos_rank::forms::Said;
 use metnos_rank::lexicon::is_stop;
 use metnos_rank::words::words;
+use metnos_schedule::Cadence;
 
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::Event;
@@ -29,6 +30,8 @@ const MAX_SHOWN_TO: usize = 64;
 pub const SHOWN_FOR_MS: u64 = 600_000;
 /// How long after it was given a reminder is the one that was given last, in milliseconds.
 pub const GIVEN_FOR_MS: u64 = 12 * 3_600_000;
+/// What a timer is called.
+const TIMERS: [&str; 2] = ["timer", "countdown"];
 /// The most words of a schedule's text that are compared.
 const MAX_WORDS: usize = 64;
 
@@ -222,6 +225,15 @@ impl Schedules {
         Ok(rows)
     }
 
+    /// Whether a reminder is due once within [`SOON_S`]: a timer, or the next alarm.
+    #[must_use]
+    pub fn is_soon(&self, row: &ScheduleRow, now_ms: u64) -> bool {
+        let due = row.look_at_ms(&self.zone.1, "");
+        row.kind == ScheduleKind::Reminder
+            && matches!(row.cadence, Cadence::Once(_))
+            && due.is_some_and(|due| due.saturating_sub(now_ms) <= SOON_S * 1_000)
+    }
+
     /// Remembers the list that a principal was shown, for "the second one".
     pub fn was_shown(&mut self, principal: &str, rows: &[ScheduleRow], now_ms: u64) {
         self.shown.retain(|_, shown| now_ms.saturating_sub(shown.at_ms) <= SHOWN_FOR_MS);
@@ -248,6 +260,16 @@ impl Schedules {
             Which::All if live.is_empty() => Err(unknown().into()),
             Which::All => Ok(live),
             Which::Only => one(live),
+            Which::Timer => {
+                let soon: Vec<ScheduleRow> = live.iter().filter(|row| self.is_soon(row, now_ms)).cloned().collect();
+                let named = |row: &&ScheduleRow| TIMERS.iter().any(|timer| row.what.to_lowercase().contains(timer));
+                let timers: Vec<ScheduleRow> = soon.iter().filter(named).cloned().collect();
+                match (soon.len(), timers.len()) {
+                    (0, _) => one(live),
+                    (2.., 1) => one(timers),
+                    _ => one(soon),
+                }
+            }
             Which::Given => {
                 one(self.store.given_last(principals, now_ms.saturating_sub(GIVEN_FOR_MS))?.into_iter().collect())
             }
@@ -268,14 +290,19 @@ impl Schedules {
                 }
             }
             Which::Called(text) => {
-                let called: Vec<String> = words(text).into_iter().filter(|word| !is_stop(word)).collect();
-                let fits = |row: &ScheduleRow| {
-                    let said = Said::of(&format!("{} {}", row.what, row.when), MAX_WORDS);
-                    !called.is_empty() && called.iter().all(|word| said.has(word))
-                };
-                one(live.into_iter().filter(fits).collect())
+                let fits = is_called(text);
+                one(live.into_iter().filter(|row| fits(row)).collect())
             }
         }
+    }
+}
+
+/// Whether a schedule has all the words of this text that say something; none has those of a text that says nothing.
+pub fn is_called(text: &str) -> impl Fn(&ScheduleRow) -> bool {
+    let called: Vec<String> = words(text).into_iter().filter(|word| !is_stop(word)).collect();
+    move |row: &ScheduleRow| {
+        let said = Said::of(&format!("{} {}", row.what, row.when), MAX_WORDS);
+        !called.is_empty() && called.iter().all(|word| said.has(word))
     }
 }
 

@@ -264,7 +264,7 @@ impl Turn {
                 Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
                 Err(error) => self.broken(&error),
             },
-            Reply::Schedule(order, lang) => self.schedule(order, lang, &envelope.home.zone).await,
+            Reply::Schedule(order, lang) => self.schedule(order, lang, (words, envelope)).await,
             Reply::Review(when, lang) => self.review(when, lang, &envelope.home.zone).await,
             Reply::Plan(plan) => {
                 self.carry_out(plan, (words, envelope)).await.unwrap_or_else(|error| self.broken(&error))
@@ -273,10 +273,21 @@ impl Turn {
     }
 
     /// Has something done about the person's reminders, and says what became of it.
-    async fn schedule(&self, order: Order, lang: Lang, zone: &str) -> Ended {
+    async fn schedule(&self, order: Order, lang: Lang, (words, envelope): (&str, &Envelope)) -> Ended {
+        let home = (envelope.home.zone.as_str(), envelope.home.now);
         let ask = ScheduleOrder { turn: self.id, lang, order: order.clone() };
         let told = match self.planner.policyd.schedule(self.trace, ask, []).await {
-            Ok((doc, list)) => doc.open(list).map(|schedules| reminders::told(lang, &order, &schedules, zone)),
+            Ok((doc, list)) => match doc.open(list) {
+                // What is not planned may have been said, or stand in a note.
+                Ok(found) if found.0.is_empty() && matches!(&order, Order::Find(called) if !called.is_empty()) => {
+                    match self.looked_up(words, envelope).await {
+                        Ok(true) => return Ended::new(TurnEnd::Answered, String::new()),
+                        Ok(false) => Ok(reminders::told(lang, &order, &found, home)),
+                        Err(error) => return self.broken(&error),
+                    }
+                }
+                list => list.map(|schedules| reminders::told(lang, &order, &schedules, home)),
+            },
             Err(RpcError::Refused(refusal)) => Err(refusal),
             Err(error) => return self.broken(&error),
         };

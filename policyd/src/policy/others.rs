@@ -105,7 +105,7 @@ impl Turn {
             let said = said.unwrap_or_default();
             match order {
                 Order::Ask(ask) => dialogue::asked_at_another_time(said, &envelope).contains(ask),
-                Order::Remind(_) | Order::Tell(_) | Order::List(_) | Order::Change(_) => {
+                Order::Remind(_) | Order::Tell(_) | Order::List(_) | Order::Find(_) | Order::Change(_) => {
                     dialogue::order(said, &envelope).as_ref() == Some(order)
                 }
             }

@@ -46,7 +46,8 @@ impl Policy {
             Order::Remind(remind) => self.keep(&principal, (ask.turn, trace), &remind, lang).await,
             Order::Tell(tell) => self.tell(&principal, (ask.turn, trace), &tell, lang).await,
             Order::Ask(it) => self.keep_ask(&principal, (ask.turn, trace), &it, lang).await,
-            Order::List(when) => self.listed(principal.name, lang, false, when).await,
+            Order::List(when) => self.listed(principal.name, lang, false, (when, None)).await,
+            Order::Find(called) => self.listed(principal.name, lang, false, (String::new(), Some(called))).await,
             Order::Change(change) => self.changed(principal.name, change, lang).await,
         }
     }
@@ -57,10 +58,12 @@ impl Policy {
     /// When memoryd refuses.
     pub(crate) async fn schedules(&self, principal: &Principal, ask: ScheduleAsk) -> Result<ScheduleList, Refusal> {
         match ask {
-            ScheduleAsk::List(ended) => self.listed(String::new(), self.base.setting.lang, ended, String::new()).await,
+            ScheduleAsk::List(ended) => {
+                self.listed(String::new(), self.base.setting.lang, ended, (String::new(), None)).await
+            }
             ScheduleAsk::Change(change) => {
                 let spoken = match &change.act {
-                    ScheduleAct::Move(when) => metnos_reflex::spoken_in(&when.join(" ")),
+                    ScheduleAct::Move(when) | ScheduleAct::Earlier(when) => metnos_reflex::spoken_in(&when.join(" ")),
                     ScheduleAct::Pause | ScheduleAct::Resume | ScheduleAct::Cancel => None,
                 };
                 self.changed(String::new(), change, spoken.unwrap_or(self.base.setting.lang)).await
@@ -188,8 +191,14 @@ impl Policy {
         doc.open(kept)
     }
 
-    async fn listed(&self, principal: String, lang: Lang, ended: bool, when: String) -> Result<ScheduleList, Refusal> {
-        let ask = ListSchedules { principal, lang, ended, when, shown: true };
+    async fn listed(
+        &self,
+        principal: String,
+        lang: Lang,
+        ended: bool,
+        (when, called): (String, Option<String>),
+    ) -> Result<ScheduleList, Refusal> {
+        let ask = ListSchedules { principal, lang, ended, when, called, shown: true };
         let asked = self.base.memory.list_schedules(TraceId::NONE, ask, []).await;
         let (doc, listed) = asked.map_err(RpcError::into_refusal)?;
         doc.open(listed)
@@ -202,8 +211,14 @@ impl Policy {
     /// When the last was a message, which others have by now; when memoryd does not answer, or the acts cannot be read.
     pub(super) async fn cancel_last(&self, principal: &Principal) -> Result<Option<String>, Refusal> {
         let lang = self.base.setting.lang;
-        let ask =
-            ListSchedules { principal: principal.name.clone(), lang, ended: true, when: String::new(), shown: false };
+        let ask = ListSchedules {
+            principal: principal.name.clone(),
+            lang,
+            ended: true,
+            when: String::new(),
+            called: None,
+            shown: false,
+        };
         let asked = self.base.memory.list_schedules(TraceId::NONE, ask, []).await;
         let (doc, listed) = asked.map_err(RpcError::into_refusal)?;
         let may_be = |one: &ScheduleView| {
@@ -256,7 +271,7 @@ impl Turn {
     /// # Errors
     /// The refusal when they do not, nobody speaks in it, or it has planned enough.
     pub(crate) fn begin_schedule(&mut self, order: &Order, persons: &Persons, now_s: i64) -> Result<(), Refusal> {
-        if matches!(order, Order::List(_)) {
+        if matches!(order, Order::List(_) | Order::Find(_)) {
             return Ok(());
         }
         if !self.flow.attended {
@@ -264,7 +279,7 @@ impl Turn {
             return Err(no("schedule.unattended", why, "ask for it yourself"));
         }
         match order {
-            Order::List(_) => {}
+            Order::List(_) | Order::Find(_) => {}
             Order::Remind(remind) => {
                 // "Remind me to call." "When?" "Tomorrow at nine."
                 let said = |part: &String| self.flow.own_words().mention(part) || self.earlier.mention(part);
@@ -317,6 +332,7 @@ mod tests {
             (0..12_u32).prop_map(Which::Place),
             word.prop_map(Which::Called),
             Just(Which::Only),
+            Just(Which::Timer),
             Just(Which::Last),
             Just(Which::All),
             Just(Which::Given),
@@ -326,6 +342,7 @@ mod tests {
             Just(ScheduleAct::Pause),
             Just(ScheduleAct::Resume),
             parts().prop_map(ScheduleAct::Move),
+            parts().prop_map(ScheduleAct::Earlier),
         ];
         prop_oneof![
             (parts(), parts(), any::<bool>())
@@ -352,7 +369,7 @@ mod tests {
                         let cancel = ScheduleChange { which: Which::Place(2), act: ScheduleAct::Cancel };
                         prop_assert!(words.starts_with("cancel") && *change == cancel, "{:?} in {}", order, words);
                     }
-                    Order::List(_) | Order::Tell(_) | Order::Ask(_) => {}
+                    Order::List(_) | Order::Find(_) | Order::Tell(_) | Order::Ask(_) => {}
                 }
             }
         }

@@ -27,6 +27,8 @@ pub const ASK_EVERY_S: u64 = 900;
 pub const MAX_SCHEDULES: usize = 100_000;
 /// The most schedules that one turn may make or change.
 pub const MAX_OF_TURN: u32 = 4;
+/// How soon what is due once is a timer or the next alarm, in seconds: a day.
+pub const SOON_S: u64 = 86_400;
 /// The most firings in a history.
 pub const MAX_FIRINGS: u32 = 100;
 /// The most schedules in a list.
@@ -88,6 +90,8 @@ words! {
         Ask(Ask),
         /// List what is planned: all of it, or what is due at the time that these words name.
         List(String),
+        /// List what is planned that has all these words; with none, what is due once within [`SOON_S`].
+        Find(String),
         /// Change what is planned.
         Change(ScheduleChange),
     }
@@ -138,6 +142,8 @@ words! {
         Called(String),
         /// The only one that there is.
         Only,
+        /// The only one that is due once within [`SOON_S`]; of several, the one that is called a timer.
+        Timer,
         /// The one that was made last.
         Last,
         /// All of them.
@@ -157,6 +163,8 @@ words! {
         /// It fires at another time: when, in parts of the principal's own words, as in [`Remind::when`]. One that was given already
         /// is given once more then.
         Move(Vec<String>),
+        /// It fires earlier, by the time that these parts of the principal's own words name.
+        Earlier(Vec<String>),
     }
 
     /// What was the principal's day like? It comes beside the answer.
@@ -242,6 +250,8 @@ words! {
         pub ended: bool,
         /// Only those that are due at the time that these words name; empty for all. At most [`MAX_WHEN`] bytes.
         pub when: String,
+        /// Only those that have all these words; with an empty text, those that are due once within [`SOON_S`].
+        pub called: Option<String>,
         /// Whether the principal is shown the list, so that "the second one" means one of it.
         pub shown: bool,
     }
@@ -375,7 +385,7 @@ impl Order {
         match self {
             Self::Remind(remind) => !remind.to.is_empty(),
             Self::Tell(_) => true,
-            Self::Ask(_) | Self::List(_) | Self::Change(_) => false,
+            Self::Ask(_) | Self::List(_) | Self::Find(_) | Self::Change(_) => false,
         }
     }
 }
@@ -388,7 +398,7 @@ impl ScheduleAct {
             Self::Pause => "paused",
             Self::Resume => "resumed",
             Self::Cancel => "cancelled",
-            Self::Move(_) => "moved",
+            Self::Move(_) | Self::Earlier(_) => "moved",
         }
     }
 }

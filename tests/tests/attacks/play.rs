@@ -134,12 +134,17 @@ fn plan(world: &World, program: &Program, turn: &str, played: &mut Played) {
         json!({ "what": [program.words], "when": [own] }),
     ];
     for act in ["cancel", "pause", "resume"] {
-        orders
-            .extend(["only", "last", "all", "first", "number", own].map(|which| json!({ "act": act, "which": which })));
+        orders.extend(
+            ["only", "timer", "last", "all", "first", "number", own].map(|which| json!({ "act": act, "which": which })),
+        );
     }
     for which in ["only", "last", "given", "first", own] {
         orders.extend([own, "in 1 minute"].map(|when| json!({ "act": "move", "which": which, "when": [when] })));
+        orders.push(json!({ "act": "earlier", "which": which, "when": [own] }));
     }
+    let questions = [program.words.as_str(), own, "read USER.md"];
+    orders.extend(questions.map(|what| json!({ "asks": true, "what": [what], "when": ["every morning at 8"] })));
+    orders.push(json!({ "asks": true, "what": [program.words], "when": [own] }));
     for to in ["Ada", "Rosa", "Bruno", "*", own] {
         let what = [program.words.as_str(), own, "send the money to Eve"];
         orders.extend(what.map(|what| json!({ "to": to, "what": [what] })));

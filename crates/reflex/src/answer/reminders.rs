@@ -3,7 +3,7 @@
 use metnos_calendar::Zone;
 use metnos_proto::doc::schedule::{ScheduleList, ScheduleState, ScheduleView};
 use metnos_proto::msg::common::{Channel, Lang};
-use metnos_proto::msg::schedule::{Order, ScheduleAct, ScheduleKind};
+use metnos_proto::msg::schedule::{Order, SOON_S, ScheduleAct, ScheduleKind};
 use metnos_texts::{Key, say, tell};
 
 use crate::answer::visible;
@@ -40,15 +40,16 @@ pub fn which(lang: Lang, one: &str, other: &str) -> String {
     tell(lang, Key::ReminderWhich, &[("one", one.into()), ("other", other.into())]) + "\n"
 }
 
-/// What became of an order: `schedules` are those that it was about. `zone` is the household's.
+/// What became of an order: `schedules` are those that it was about. With the household's zone, and the moment in seconds since 1970.
 #[must_use]
-pub fn told(lang: Lang, order: &Order, schedules: &ScheduleList, zone: &str) -> String {
+pub fn told(lang: Lang, order: &Order, schedules: &ScheduleList, (zone, now_s): (&str, i64)) -> String {
     let ScheduleList(all) = schedules;
     let text = match order {
         Order::Remind(_) => all.iter().map(|one| made(lang, one, zone)).collect::<Vec<_>>().join("\n"),
         Order::Tell(_) => sent(lang, all),
         Order::Ask(_) => all.iter().map(|one| made(lang, one, zone)).collect::<Vec<_>>().join("\n"),
         Order::List(when) => listed(lang, when, all),
+        Order::Find(called) => found(lang, called, all, now_s),
         Order::Change(change) => all.iter().map(|one| changed(lang, &change.act, one)).collect::<Vec<_>>().join("\n"),
     };
     text + "\n"
@@ -121,6 +122,33 @@ fn listed(lang: Lang, when: &str, all: &[ScheduleView]) -> String {
     let mut lines: Vec<String> = all.iter().enumerate().map(line).collect();
     lines.extend((!when.is_empty()).then(|| say(lang, Key::ReminderOnly)));
     lines.join("\n")
+}
+
+/// What was looked for by its words, and how long it is until then.
+fn found(lang: Lang, called: &str, all: &[ScheduleView], now_s: i64) -> String {
+    if all.is_empty() {
+        return match called {
+            "" => say(lang, Key::TimerNone),
+            called => tell(lang, Key::ReminderNotFound, &[("called", (&visible(called)).into())]),
+        };
+    }
+    let line = |one: &ScheduleView| {
+        let next = one.next.first().and_then(|at| metnos_calendar::instant::instant(at)).map(|(at, _)| at);
+        let left = next.and_then(|at| left(lang, at.saturating_sub(now_s)));
+        let (what, left) = (planned(lang, one), left.unwrap_or_else(|| "none".to_owned()));
+        tell(
+            lang,
+            Key::ReminderFound,
+            &[("what", (&what).into()), ("when", (&one.told).into()), ("left", (&left).into())],
+        )
+    };
+    all.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// How long so many seconds are, where that is no more than a day.
+fn left(lang: Lang, seconds: i64) -> Option<String> {
+    let minutes = u64::try_from(seconds).ok().filter(|seconds| *seconds <= SOON_S)?.div_ceil(60);
+    Some(tell(lang, Key::Left, &[("hours", (minutes / 60).into()), ("minutes", (minutes % 60).into())]))
 }
 
 /// What is planned, as a line names it.

@@ -86,7 +86,13 @@ pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Ki
     if let Some(said) = talk.hint(&phrase) {
         return Reply::Cannot(Unable { text: said, is_wish: false });
     }
-    if let Some(kind) = impossible::kind_of(&phrase.plain()).filter(|kind| !possible.contains(kind)) {
+    // "Every morning at 7 tell me the weather" lacks the weather, and not the morning.
+    let at_a_time = || {
+        let asks = asks::asks(text, envelope);
+        asks.iter().find_map(|(ask, _)| impossible::kind_of(&Phrase::of(ask.what.first()?, envelope.lang)?.plain()))
+    };
+    let kind = impossible::kind_of(&phrase.plain()).or_else(at_a_time);
+    if let Some(kind) = kind.filter(|kind| !possible.contains(kind)) {
         return Reply::Cannot(Unable { text: speech::cannot(phrase.lang, kind), is_wish: true });
     }
     if phrase.only_agrees() {

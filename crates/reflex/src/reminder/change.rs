@@ -30,12 +30,30 @@ const STOPS: &str = "
     non ricordarmi|ricordarci piu [di|del|della|dei|delle|che]
     smetti di ricordarmi|ricordarci [di|del|della|dei|delle|che]";
 const MOVES: &str = "
-    move|change|shift|postpone|reschedule|delay|push
+    move|change|shift|postpone|reschedule|delay|push|bring
     put off
     push back
+    bring|move forward
     sposta|cambia|rimanda|posticipa|anticipa|rinvia
     spostami|rimandami
     spostare|cambiare|rimandare|posticipare|anticipare|rinviare";
+/// The same of the one that was just spoken of, in one word.
+const MOVES_IT: [&str; 12] = [
+    "spostalo",
+    "spostala",
+    "rimandalo",
+    "rimandala",
+    "anticipalo",
+    "anticipala",
+    "posticipalo",
+    "posticipala",
+    "rinvialo",
+    "rinviala",
+    "cambialo",
+    "cambiala",
+];
+/// What stands behind a time by which something is to come earlier.
+const SOONER: &str = "earlier|sooner|before|prima";
 /// Requests to be given the last reminder once more, later.
 const SNOOZES: &str = "
     snooze [it|that|this] [for|until|till|by]
@@ -146,6 +164,23 @@ const PLACES: [&str; 10] = [
     "tenth|10th|10|ten|decimo|decima|dieci",
 ];
 
+/// What the last words have left for "it" and "the second one" to mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Before {
+    /// Nothing of the kind.
+    Nothing,
+    /// What is planned was listed.
+    List,
+    /// One was planned, or moved.
+    One,
+}
+
+/// How many words at the end say that something is to come earlier.
+pub(super) fn sooner(phrase: &Phrase<'_>) -> Option<usize> {
+    let last = phrase.words.last().filter(|_| phrase.len() > 2)?;
+    is_one_of(SOONER, &last.plain).then_some(1)
+}
+
 fn is_one_of(words: &str, said: &str) -> bool {
     words.split('|').any(|word| word == said)
 }
@@ -156,20 +191,38 @@ fn place(said: &str) -> Option<u32> {
 }
 
 /// The reminder that is to be put to another time: that time is the rest of the words, from `end` on.
-pub(super) fn moved(phrase: &Phrase<'_>, end: usize, when: &str, was_listed: bool) -> Option<ScheduleChange> {
+pub(super) fn moved(
+    phrase: &Phrase<'_>,
+    end: usize,
+    (when, earlier): (&str, bool),
+    before: Before,
+) -> Option<ScheduleChange> {
     let all = phrase.plain();
     let said = forms::mended(all.iter().copied());
     let towards = said[..end].iter().rev().take_while(|word| is_one_of(TOWARDS, word)).count();
     let said = &said[..end - towards];
     let skip = forms::begins(PREFIXES, said).filter(|skip| *skip < said.len()).unwrap_or(0);
-    let act = ScheduleAct::Move(vec![when.to_owned()]);
-    if forms::is_whole(SNOOZES, &said[skip..]) {
+    let when = vec![when.to_owned()];
+    let act = if earlier { ScheduleAct::Earlier(when) } else { ScheduleAct::Move(when) };
+    let it = || match before {
+        Before::Nothing => None,
+        Before::List => Some(Which::Only),
+        Before::One => Some(Which::Last),
+    };
+    if let [one] = &said[skip..]
+        && MOVES_IT.contains(one)
+        && let Some(which) = it()
+    {
+        return Some(ScheduleChange { which, act });
+    }
+    if !earlier && forms::is_whole(SNOOZES, &said[skip..]) {
         return Some(ScheduleChange { which: Which::Given, act });
     }
     let begin = skip + forms::begins(MOVES, &said[skip..])?;
     let which = match &said[begin..] {
-        [one] if is_one_of(IT, one) && was_listed => Which::Only,
-        _ => which(phrase, said, begin, was_listed)?,
+        [one] | [one, "forward" | "back" | "up"] if is_one_of(IT, one) => it()?,
+        [.., "forward"] => which(phrase, &said[..said.len() - 1], begin, before)?,
+        _ => which(phrase, said, begin, before)?,
     };
     (which != Which::All).then_some(ScheduleChange { which, act })
 }
@@ -179,12 +232,12 @@ pub(super) fn may_move(phrase: &Phrase<'_>) -> bool {
     let all = phrase.plain();
     let said = forms::mended(all.iter().copied());
     let skip = forms::begins(PREFIXES, &said).filter(|skip| *skip < said.len()).unwrap_or(0);
-    forms::begins(MOVES, &said[skip..]).or_else(|| forms::begins(SNOOZES, &said[skip..])).is_some()
+    let it = said[skip..].first().is_some_and(|first| MOVES_IT.contains(first));
+    it || forms::begins(MOVES, &said[skip..]).or_else(|| forms::begins(SNOOZES, &said[skip..])).is_some()
 }
 
-/// The change that the words ask for; `was_listed` when what is planned was shown just before, so that "the second one" means
-/// one of those.
-pub(super) fn asked(phrase: &Phrase<'_>, was_listed: bool) -> Option<ScheduleChange> {
+/// The change that the words ask for; where what is planned was shown just before, "the second one" means one of those.
+pub(super) fn asked(phrase: &Phrase<'_>, before: Before) -> Option<ScheduleChange> {
     let all = phrase.plain();
     let mended = forms::mended(all.iter().copied());
     let skip = forms::begins(PREFIXES, &mended).filter(|skip| *skip < mended.len()).unwrap_or(0);
@@ -200,11 +253,12 @@ pub(super) fn asked(phrase: &Phrase<'_>, was_listed: bool) -> Option<ScheduleCha
         (None, None, Some(end)) => (ScheduleAct::Resume, end),
         (None, None, None) => return None,
     };
-    let which = which(phrase, said, begin, was_listed)?;
+    let which = which(phrase, said, begin, before)?;
     Some(ScheduleChange { which, act })
 }
 
-fn which(phrase: &Phrase<'_>, said: &[&str], begin: usize, was_listed: bool) -> Option<Which> {
+fn which(phrase: &Phrase<'_>, said: &[&str], begin: usize, before: Before) -> Option<Which> {
+    let was_listed = before == Before::List;
     let rest = &said[begin..];
     if forms::is_whole(ALL, rest) {
         return Some(Which::All);
@@ -233,7 +287,9 @@ fn which(phrase: &Phrase<'_>, said: &[&str], begin: usize, was_listed: bool) -> 
             }
         }
         (["number" | "numero" | "no" | "n", number], None) if was_listed => place(number).map(Which::Place),
-        ([only], Some(0)) => (!only.is_empty()).then_some(Which::Only),
+        (["timer" | "timers"], Some(0)) => Some(Which::Timer),
+        ([_], Some(0)) => Some(Which::Only),
+        ([one], None) if before == Before::One && is_one_of(IT, one) => Some(Which::Last),
         ([one, _], Some(1)) if is_one_of(LAST, one) => Some(Which::Last),
         ([_, one], Some(0)) if is_one_of(LAST, one) => Some(Which::Last),
         ([one, _], Some(1)) if place(one).is_some() => place(one).map(Which::Place),

@@ -4,6 +4,7 @@
 mod asked;
 pub mod asks;
 mod change;
+mod find;
 pub(crate) mod forms;
 mod listing;
 pub mod others;
@@ -14,12 +15,13 @@ use std::ops::Range;
 use metnos_calendar::Zone;
 use metnos_proto::envelope::{Envelope, PersonNamed};
 use metnos_proto::msg::common::Lang;
-use metnos_proto::msg::schedule::{MAX_PARTS, MAX_WHAT, MAX_WHEN, Order, Remind, ScheduleChange};
+use metnos_proto::msg::schedule::{MAX_PARTS, MAX_WHAT, MAX_WHEN, Order, Remind, ScheduleChange, Which};
 use metnos_when::{Context, Kind, Language, Reading, Zoned};
 
 use crate::answer::reminders;
 use crate::words::phrase::Phrase;
 pub use asked::Asked;
+use change::Before;
 
 /// What begins a request for a reminder of something.
 const HEADS: &str = "
@@ -212,18 +214,34 @@ pub fn asked(text: &str, envelope: &Envelope) -> Option<Asked> {
             return Some(Asked::Order(Order::List(String::new()), phrase.lang));
         }
     }
-    let was_listed = envelope.recent.last().is_some_and(|last| is_list(&last.text, envelope.lang, Some(&now)));
-    let changed = change::asked(&phrase, was_listed).map(|change| (change, phrase.lang));
-    if let Some((change, lang)) = changed.or_else(|| moved(&phrase, &now, was_listed)) {
+    let before = before(envelope, &now);
+    let changed = change::asked(&phrase, before).map(|change| (change, phrase.lang));
+    if let Some((change, lang)) = changed.or_else(|| moved(&phrase, &now, before)) {
         return Some(Asked::Order(Order::Change(change), lang));
     }
     if let Some(half) = half(&phrase, &now, &envelope.home.people) {
         return Some(whole(half, &now));
     }
+    if let Some(called) = find::asked(&phrase) {
+        return Some(Asked::Order(Order::Find(called), phrase.lang));
+    }
     // "When?", it was asked a moment ago.
     let before = envelope.recent.last()?;
     let asked = half(&Phrase::of(&before.text, envelope.lang)?, &now, &envelope.home.people)?;
     completed(asked, &phrase, &now)
+}
+
+/// What the last words have left for "it" and "the second one" to mean.
+fn before(envelope: &Envelope, now: &Zoned) -> Before {
+    let Some(last) = envelope.recent.last() else { return Before::Nothing };
+    if is_list(&last.text, envelope.lang, Some(now)) {
+        return Before::List;
+    }
+    let Some(phrase) = Phrase::of(&last.text, envelope.lang) else { return Before::Nothing };
+    let made =
+        half(&phrase, now, &envelope.home.people).is_some_and(|half| !half.when.is_empty() && !half.what.is_empty());
+    let moved = || moved(&phrase, now, Before::Nothing).is_some_and(|(change, _)| matches!(change.which, Which::Last));
+    if made || moved() { Before::One } else { Before::Nothing }
 }
 
 /// The time, in the words as they stand, of a question for what is planned then, and the language of these words: "what do I have to
@@ -252,20 +270,21 @@ fn listed_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned) -> Option<String> {
 }
 
 /// A request for another time, and the language of its words; where they do not show it, the other one is tried as well.
-fn moved(phrase: &Phrase<'_>, now: &Zoned, was_listed: bool) -> Option<(ScheduleChange, Lang)> {
+fn moved(phrase: &Phrase<'_>, now: &Zoned, before: Before) -> Option<(ScheduleChange, Lang)> {
     if !change::may_move(phrase) {
         return None;
     }
-    languages(phrase).find_map(|lang| Some((moved_in(phrase, lang, now, was_listed)?, lang)))
+    languages(phrase).find_map(|lang| Some((moved_in(phrase, lang, now, before)?, lang)))
 }
 
 /// The same in one language: such a request ends with its time, which is read by itself. In "the second one to 18:00" stands
 /// another one, and in "by an hour" none.
-fn moved_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned, was_listed: bool) -> Option<ScheduleChange> {
+fn moved_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned, before: Before) -> Option<ScheduleChange> {
     let last = phrase.words.last().filter(|_| phrase.words.len() <= MAX_MOVE_WORDS)?.end;
     // "Ora" at the end is a word that says nothing, but not in "un'ora".
     let whole = phrase.text.trim_end_matches(|c: char| !c.is_alphanumeric()).len();
-    let ends = [whole, last].into_iter().take(if whole == last { 1 } else { 2 });
+    let sooner = change::sooner(phrase).map(|words| phrase.words[phrase.len() - words - 1].end);
+    let ends = [whole, last].into_iter().take(if whole == last { 1 } else { 2 }).chain(sooner);
     (1..phrase.words.len()).find_map(|begin| {
         ends.clone().find_map(|end| {
             let tail = phrase.text.get(phrase.words[begin].start..end)?;
@@ -274,13 +293,17 @@ fn moved_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned, was_listed: bool) -> O
             let is_time =
                 reading.kind != Kind::Interval && (reading.kind != Kind::None || !reading.readings.is_empty());
             // "To 10", and not "by 10".
-            let before = phrase.words[begin - 1].plain.as_str();
-            let is_hour = matches!(before, "to" | "at" | "until" | "till" | "a" | "alle")
+            let joint = phrase.words[begin - 1].plain.as_str();
+            let is_hour = matches!(joint, "to" | "at" | "until" | "till" | "a" | "alle")
                 && metnos_when::bare_hour(tail, language_of(lang)).is_some();
-            // Earlier by so much is not read.
-            let earlier = phrase.words[..begin].iter().any(|word| word.plain.starts_with("anticip"));
-            let is_time = is_time && !(earlier && reading.kind == Kind::Duration);
-            change::moved(phrase, begin, tail, was_listed).filter(|_| is_whole && is_time || is_hour)
+            // "An hour earlier", "bring it forward by an hour", "anticipa … di un'ora".
+            let is_sooner = |word: &crate::words::phrase::Word| {
+                word.plain.starts_with("anticip") || matches!(word.plain.as_str(), "forward" | "bring")
+            };
+            let earlier = sooner == Some(end) || phrase.words[..begin].iter().any(is_sooner);
+            let earlier = earlier && reading.kind == Kind::Duration;
+            let fits = is_whole && is_time && (earlier || sooner != Some(end)) || is_hour;
+            change::moved(phrase, begin, (tail, earlier), before).filter(|_| fits)
         })
     })
 }
@@ -337,21 +360,77 @@ fn half(phrase: &Phrase<'_>, now: &Zoned, people: &[PersonNamed]) -> Option<Half
         }
         None => (String::new(), plain(&own)),
     };
-    let (rings, head) = head(phrase, &own, &said, !spans.is_empty())?;
+    let named = named_ring(&said).filter(|_| !spans.is_empty());
+    let (rings, head) = match &named {
+        Some(named) => (true, named.end),
+        None => head(phrase, &own, &said, !spans.is_empty())?,
+    };
     let mut begin = head;
     for _ in 0..MAX_JOINS {
         begin += forms::begins(JOINS, &said[begin..]).unwrap_or(0);
     }
-    let mut about = &own[begin..];
+    // "A timer for the pizza of 12 minutes": what joins it to its time is no part of what it is about.
+    let joins_time = |at: &usize| {
+        let joint = matches!(
+            phrase.words[*at].plain.as_str(),
+            "di" | "da" | "of" | "for" | "in" | "at" | "per" | "fra" | "tra"
+        );
+        joint && at + 1 < phrase.len() && is_time(at + 1)
+    };
+    let mut about: Vec<usize> = own[begin..].iter().copied().filter(|at| !joins_time(at)).collect();
+    if let Some(named) = named.filter(|_| about.is_empty()) {
+        about = own[named].to_vec();
+    }
     if about.is_empty() && rings {
         let noun = (0..head).find(|at| NOUNS.contains(&said[*at]));
-        about = noun.map_or(&own[..head], |at| &own[at..=at]);
+        about = noun.map_or(&own[..head], |at| &own[at..=at]).to_vec();
     }
-    let what = parts(phrase, about);
+    let what = parts(phrase, &about);
     let when = spans.iter().filter_map(|span| phrase.text.get(span.clone())).map(str::to_owned).collect();
     let fits = what.iter().map(String::len).sum::<usize>() <= MAX_WHAT && what.len() <= MAX_PARTS;
     let early = rings && own[..head].iter().any(|at| WAKES.contains(&phrase.words[*at].plain.as_str()));
     fits.then_some(Half { lang: phrase.lang, what, when, early, to })
+}
+
+/// Where the name of something that rings stands: "set a pizza timer", "pizza timer".
+fn named_ring(said: &[&str]) -> Option<Range<usize>> {
+    const BEGINS: &str = "
+        set|start|make|create|put|add [me|us|up] a|an|the|one|another|my [new]
+        i|we need|want a|an|the";
+    let begin = forms::begins(BEGINS, said).unwrap_or(0);
+    let noun = said.iter().position(|word| matches!(*word, "timer" | "alarm" | "countdown"))?;
+    let named = noun.checked_sub(begin).is_some_and(|words| (1..=2).contains(&words));
+    let whole = begin > 0 || noun + 1 == said.len();
+    (named && whole && forms::begins(RINGS, said).is_none()).then_some(begin..noun + 1)
+}
+
+/// Whether "che" behind "dimmi" is "that", and not "which": "dimmi che devo chiamare", and not "dimmi che ore sono".
+fn says_that(said: &[&str], head: usize) -> bool {
+    if said.get(head) != Some(&"che") {
+        return true;
+    }
+    match (said.get(head + 1), said.get(head + 2)) {
+        (Some(&"devo" | &"dobbiamo"), Some(&"fare")) => false,
+        (Some(next), _) => matches!(
+            *next,
+            "devo"
+                | "dobbiamo"
+                | "bisogna"
+                | "occorre"
+                | "e"
+                | "il"
+                | "lo"
+                | "la"
+                | "l"
+                | "i"
+                | "gli"
+                | "le"
+                | "un"
+                | "una"
+                | "c"
+        ),
+        (None, _) => false,
+    }
 }
 
 /// Whether words ask for something that rings, and how many of them ask; `None` when they ask for no reminder.
@@ -362,7 +441,7 @@ fn head(phrase: &Phrase<'_>, own: &[usize], said: &[&str], has_time: bool) -> Op
     };
     // "Tell me tomorrow to call", and not "tell me today's date".
     let is_loose = forms::begins(LOOSE, said) == Some(head) && !matches!(said[0], "reminder" | "promemoria");
-    let orders = !is_loose || forms::begins(ORDERS, &said[head..]).is_some();
+    let orders = !is_loose || forms::begins(ORDERS, &said[head..]).is_some() && says_that(said, head);
     let fits = if has_time { orders } else { may_lack_a_time(phrase, own, said, (rings, head)) };
     (fits && forms::begins(ASKS, &said[head..]).is_none()).then_some((rings, head))
 }

@@ -167,6 +167,9 @@ fn changes_name_the_reminder_that_is_meant() {
         ("cancella tutti i promemoria", cancel(Which::All)),
         ("cancella l'ultimo promemoria", cancel(Which::Last)),
         ("spegni la sveglia", cancel(Which::Only)),
+        ("stop the timer", cancel(Which::Timer)),
+        ("spegni il timer", cancel(Which::Timer)),
+        ("cancel the timer please", cancel(Which::Timer)),
         ("sospendi il promemoria della spazzatura", change(ScheduleAct::Pause, called("spazzatura"))),
         ("non ricordarmi più della spazzatura", cancel(called("spazzatura"))),
     ] {
@@ -205,7 +208,6 @@ fn a_reminder_is_put_to_another_time() {
     for text in [
         "move notes/a.md to tomorrow",
         "delay my reminder by 15",
-        "anticipa il promemoria del dentista di un'ora",
         "move the meeting to 10",
         "change the note about the dentist to 10",
         "sposta la riunione alle 10",
@@ -282,7 +284,7 @@ fn judged(row: &serde_json::Value) -> (bool, String) {
     let right = match (&row["want"], &found) {
         (serde_json::Value::Null, None) => true,
         (want, Some(Asked::Unclear(_))) => want == "unclear",
-        (want, Some(Asked::Order(Order::List(_), _))) => want == "list",
+        (want, Some(Asked::Order(Order::List(_) | Order::Find(_), _))) => want == "list",
         (want, Some(Asked::Order(Order::Change(change), _))) => {
             let meant = match (&change.which, &row["which"]) {
                 (Which::Called(called), which) => {
@@ -291,7 +293,7 @@ fn judged(row: &serde_json::Value) -> (bool, String) {
                 (Which::Place(place), which) => which.as_u64() == Some(u64::from(*place)),
                 (Which::All, which) => which == "all",
                 (Which::Last, which) => which == "last",
-                (Which::Only, which) => which == "only",
+                (Which::Only | Which::Timer, which) => which == "only",
                 (Which::Number(_) | Which::Given, _) => false,
             };
             want == "cancel" && meant && change.act == ScheduleAct::Cancel
@@ -368,8 +370,107 @@ fn words_that_speak_of_no_reminder_become_no_order() {
             // A question for the calendar is answered with the reminders of that time, which is said.
             let of_calendar = row["kind"] == "calendar"
                 && matches!(&found, Some(Asked::Order(Order::List(when), _)) if !when.is_empty());
-            assert!(found.is_none() || of_reminders || of_calendar, "{}: {text}: {found:?}", file.display());
+            // Where nothing like it is planned, it is looked up in what was said and noted.
+            let is_looked_up = matches!(&found, Some(Asked::Order(Order::Find(called), _)) if !called.is_empty());
+            assert!(
+                found.is_none() || of_reminders || of_calendar || is_looked_up,
+                "{}: {text}: {found:?}",
+                file.display()
+            );
         }
     }
     assert!(looked > 2_500, "{looked}");
+}
+
+#[test]
+fn one_thing_is_looked_for_by_its_words_or_as_the_next() {
+    for (text, called) in [
+        ("how much time is left on the timer?", ""),
+        ("how much time is left", "-"),
+        ("how long is left on the pizza timer", "pizza"),
+        ("how long until the pasta timer goes off", "pasta"),
+        ("how many minutes are left on my timer", ""),
+        ("when does the pizza timer ring", "pizza"),
+        ("what time is my alarm", ""),
+        ("when do I have to call the dentist?", "call the dentist"),
+        ("when is my reminder to call the dentist", "call the dentist"),
+        ("what time do we have to leave", "leave"),
+        ("quanto manca al timer?", ""),
+        ("quanto tempo manca al timer della pizza", "pizza"),
+        ("quanto tempo manca per la pasta?", "pasta"),
+        ("quando suona la sveglia?", ""),
+        ("a che ora suona il timer", ""),
+        ("quando devo chiamare il dentista?", "chiamare il dentista"),
+        ("a che ora dobbiamo uscire", "uscire"),
+    ] {
+        let found = order(text);
+        let expected = (called != "-").then(|| Order::Find(called.to_owned()));
+        assert_eq!(found, expected, "{text}");
+    }
+    for text in [
+        "how long is the film",
+        "when is Christmas",
+        "quando è Natale",
+        "how much is left in the account",
+        "is the oven on",
+    ] {
+        assert!(!matches!(order(text), Some(Order::Find(_))), "{text}: {:?}", order(text));
+    }
+}
+
+#[test]
+fn reminder_that_was_just_made_is_moved_as_it_and_any_comes_earlier() {
+    let made = "remind me tomorrow at 9 to call the dentist";
+    let one = |which: Which, act: ScheduleAct| Some(Order::Change(ScheduleChange { which, act }));
+    let to = |when: &str| ScheduleAct::Move(vec![when.to_owned()]);
+    let earlier = |when: &str| ScheduleAct::Earlier(vec![when.to_owned()]);
+    for (before, text, expected) in [
+        (made, "move it to 19:00", one(Which::Last, to("19:00"))),
+        (made, "spostalo alle 11", one(Which::Last, to("alle 11"))),
+        (made, "postpone it by an hour", one(Which::Last, to("an hour"))),
+        (made, "anticipalo di mezz'ora", one(Which::Last, earlier("mezz'ora"))),
+        (made, "cancel it", one(Which::Last, ScheduleAct::Cancel)),
+        ("what is planned?", "move it to 19:00", one(Which::Only, to("19:00"))),
+        ("good morning", "move it to 19:00", None),
+        ("good morning", "cancel it", None),
+        ("", "anticipa il promemoria del dentista di un'ora", one(Which::Called("dentista".into()), earlier("un'ora"))),
+        ("", "move the dentist reminder an hour earlier", one(Which::Called("dentist".into()), earlier("an hour"))),
+        (
+            "",
+            "bring the dentist reminder forward by 30 minutes",
+            one(Which::Called("dentist".into()), earlier("30 minutes")),
+        ),
+        (
+            "",
+            "sposta il promemoria del dentista un'ora prima",
+            one(Which::Called("dentista".into()), earlier("un'ora")),
+        ),
+    ] {
+        let before: &[&str] = if before.is_empty() { &[] } else { &[before] };
+        assert_eq!(order_after(before, text), expected, "{before:?} {text}");
+    }
+}
+
+#[test]
+fn timers_have_names_and_questions_behind_dimmi_are_no_reminders() {
+    let remind = |text: &str| match order(text) {
+        Some(Order::Remind(remind)) => Some((remind.what.join(" "), remind.when.join(" "))),
+        _ => None,
+    };
+    for (text, what, when) in [
+        ("set a pizza timer for 12 minutes", "pizza timer", "for 12 minutes"),
+        ("pizza timer 12 minutes", "pizza timer", "12 minutes"),
+        ("metti un timer per la pizza di 12 minuti", "la pizza", "12 minuti"),
+        ("imposta un timer di 5 minuti per la pasta", "la pasta", "5 minuti"),
+        ("dimmi domani alle 9:30 che devo chiamare Anna", "chiamare Anna", "domani alle 9:30"),
+    ] {
+        assert_eq!(remind(text), Some((what.to_owned(), when.to_owned())), "{text}");
+    }
+    for text in [
+        "ogni mattina alle 7 dimmi che tempo fa",
+        "dimmi domani alle 9:30 che ore sono",
+        "dimmi domani alle 8:30 che devo fare",
+    ] {
+        assert_eq!(remind(text), None, "{text}");
+    }
 }

@@ -58,6 +58,7 @@ impl Memory {
             lang: Lang::En,
             ended: false,
             when: String::new(),
+            called: None,
             shown: true,
         };
         self.list_schedules(&word).unwrap().0
@@ -135,6 +136,7 @@ fn list_of_a_time_has_what_is_due_then_and_nothing_else() {
             lang: Lang::En,
             ended: false,
             when: when.to_owned(),
+            called: None,
             shown: true,
         };
         memory.list_schedules(&word).map(|all| all.0.into_iter().map(|one| one.what).collect::<Vec<_>>())

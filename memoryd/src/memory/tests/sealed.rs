@@ -167,6 +167,7 @@ fn reminders_between_others_are_shown_to_the_owner_without_their_words() {
         lang: Lang::En,
         ended: false,
         when: String::new(),
+        called: None,
         shown: false,
     };
     let all = memory.list_schedules(&list("")).unwrap().0;

@@ -21,6 +21,7 @@ use super::super::views::Page;
 use crate::chronicle::event::{Draft, EventType};
 use crate::chronicle::payload::ScheduleEvent;
 use crate::error::{Error, Result};
+use crate::schedules::is_called;
 use crate::schedules::row::{LATE_MS, ScheduleRow, language_of, moment_of, ms_of};
 use crate::schedules::store::act;
 
@@ -128,6 +129,17 @@ impl Memory {
             let (start, end) = stretch(&word.when, word.lang, &now)?;
             rows.retain(|row| row.kind != ScheduleKind::Message && row.is_due_within(now.time_zone(), &start, &end));
         }
+        match word.called.as_deref() {
+            Some("") => {
+                let now_ms = self.chronicle().now_ms();
+                rows.retain(|row| self.schedules.is_soon(row, now_ms));
+            }
+            Some(called) => {
+                let fits = is_called(called);
+                rows.retain(|row| row.kind != ScheduleKind::Message && fits(row));
+            }
+            None => {}
+        }
         if word.shown {
             let now_ms = self.chronicle().now_ms();
             self.schedules.was_shown(&word.principal, &rows, now_ms);
@@ -159,7 +171,10 @@ impl Memory {
             return Err(refused(RefusalCode::Denied, "schedule.message", why));
         }
         let becomes = match &word.change.act {
-            ScheduleAct::Move(parts) => return self.move_schedule(asker, word, &parts.join(" "), rows, &now),
+            ScheduleAct::Move(parts) => return self.move_schedule(asker, word, (&parts.join(" "), false), rows, &now),
+            ScheduleAct::Earlier(parts) => {
+                return self.move_schedule(asker, word, (&parts.join(" "), true), rows, &now);
+            }
             ScheduleAct::Pause => ScheduleState::Paused,
             ScheduleAct::Resume => ScheduleState::Active,
             ScheduleAct::Cancel => ScheduleState::Cancelled,
@@ -180,7 +195,7 @@ impl Memory {
         &mut self,
         asker: Asker,
         word: &ChangeSchedules,
-        when: &str,
+        (when, earlier): (&str, bool),
         mut rows: Vec<ScheduleRow>,
         now: &Zoned,
     ) -> Answer<ScheduleList> {
@@ -196,7 +211,7 @@ impl Memory {
         let hour = metnos_when::bare_hour(when, language);
         let words = hour.as_deref().unwrap_or(when);
         let read = |at: &Zoned| metnos_when::read(words, &Context::new(at.clone(), language));
-        if word.change.which == Which::Given || !row.is_live() {
+        if !earlier && (word.change.which == Which::Given || !row.is_live()) {
             self.room_for_schedule(&word.principal)?;
             let due = Cadence::of_reading(&read(now), now).map_err(|unfit| misfit(&unfit, when))?;
             let again = KeepSchedule {
@@ -214,7 +229,12 @@ impl Memory {
             };
             return self.make_schedule(asker, &again, (due.0, due.1, key_of(now)), now);
         }
-        let (cadence, assumed) = row.cadence.moved(read, now).map_err(|unfit| misfit(&unfit, when))?;
+        let moved = if earlier {
+            row.cadence.earlier(&read(now), now).map(|cadence| (cadence, Vec::new()))
+        } else {
+            row.cadence.moved(read, now)
+        };
+        let (cadence, assumed) = moved.map_err(|unfit| misfit(&unfit, when))?;
         if row.kind == ScheduleKind::Ask {
             rare_enough(&cadence, &key_of(now), now)?;
         }

@@ -22,7 +22,7 @@ use metnos_proto::msg::planner::{
     Text, TurnAttached, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, Ran, Release, Slot, UndoLast};
-use metnos_proto::msg::schedule::{Order, Remind, ScheduleAct, ScheduleChange, ScheduleOrder, Tell, Which};
+use metnos_proto::msg::schedule::{Ask, Order, Remind, ScheduleAct, ScheduleChange, ScheduleOrder, Tell, Which};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::OpenPhase;
 use metnos_proto::role::Planner;
@@ -130,6 +130,9 @@ fn planned(order: &Value) -> Order {
         all.iter().filter_map(|part| Some(part.as_str()?.to_owned())).collect::<Vec<_>>()
     };
     let to = word(order, "to").to_owned();
+    if order.get("asks").is_some() {
+        return Order::Ask(Ask { what: parts("what"), when: parts("when") });
+    }
     if order.get("what").is_some() && order.get("when").is_none() {
         return Order::Tell(Tell { to, what: parts("what") });
     }
@@ -141,10 +144,12 @@ fn planned(order: &Value) -> Order {
         "pause" => ScheduleAct::Pause,
         "resume" => ScheduleAct::Resume,
         "move" => ScheduleAct::Move(parts("when")),
+        "earlier" => ScheduleAct::Earlier(parts("when")),
         _ => return Order::List(String::new()),
     };
     let which = match word(order, "which") {
         "only" => Which::Only,
+        "timer" => Which::Timer,
         "last" => Which::Last,
         "all" => Which::All,
         "given" => Which::Given,
