@@ -60,6 +60,7 @@ keys! {
     ReminderThere = "reminder-there" ("who"),
     MessageSent = "message-sent" ("what", "who"),
     MessageNobody = "message-nobody" (),
+    MessageHeld = "message-held" ("who", "until"),
     SealBroken = "seal-broken" ("why"),
     Message = "message" ("what", "from"),
     PersonUnknown = "person-unknown" ("name", "names"),

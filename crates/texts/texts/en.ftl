@@ -44,6 +44,7 @@ reminder-here = I can tell you only here: in an open chat, or when you next say 
 reminder-in-chat = I write to you on Telegram.
 reminder-there = { $who } gets it in an open chat, or with the next answer: on Telegram I could write by myself.
 message-sent = I pass it on to { $who }: “{ $what }”.
+message-held = I do not disturb { $who } now: it arrives at { $until }.
 message-nobody = There was nobody to tell.
 message = { $from ->
     [none] { $what }

@@ -44,6 +44,7 @@ reminder-here = Te lo posso dire solo qui: in una chat aperta, o la prossima vol
 reminder-in-chat = Ti scrivo su Telegram.
 reminder-there = { $who } lo riceve in una chat aperta, o con la prossima risposta: su Telegram potrei scrivere io.
 message-sent = Lo dico a { $who }: «{ $what }».
+message-held = Ora non disturbo { $who }: arriva alle { $until }.
 message-nobody = Non c'era nessuno a cui dirlo.
 message = { $from ->
     [none] { $what }

@@ -1,10 +1,13 @@
 //! Who is who, as policyd has said last: which principals are one person, and what others call that person. As long as it has said
 //! nothing, each principal is somebody of its own.
 
+use std::collections::BTreeMap;
+
 use metnos_proto::envelope::PersonNamed;
 use metnos_proto::executor::guests;
 use metnos_proto::msg::common::{Channel, RefusalCode, Role};
 use metnos_proto::msg::people::{Household, MAX_PERSONS};
+use metnos_proto::msg::quiet::Quiet;
 
 use super::Memory;
 use super::journal::{Answer, refused};
@@ -60,6 +63,16 @@ impl WhoIsWho {
         !of_nobody && !self.0.owner.iter().any(|own| own == principal)
     }
 
+    /// When each principal is not disturbed by what others send.
+    fn quiet(&self) -> BTreeMap<String, Quiet> {
+        let mut all = BTreeMap::new();
+        for member in &self.0.people {
+            let hours = member.quiet.into_iter();
+            all.extend(hours.flat_map(|quiet| member.principals.iter().map(move |one| (one.clone(), quiet))));
+        }
+        all
+    }
+
     /// See [`Household::others`].
     pub(super) fn others_of(&self, principal: &str) -> Vec<PersonNamed> {
         self.0.others(principal)
@@ -81,7 +94,9 @@ impl Memory {
             return Err(refused(RefusalCode::Invalid, "people.form", why));
         }
         self.who_is_who = WhoIsWho(word);
-        Ok(())
+        self.derive()?;
+        self.schedules.catch_up(&self.journal.chronicle)?;
+        Ok(self.schedules.quiet_are(self.who_is_who.quiet())?)
     }
 }
 
@@ -93,7 +108,7 @@ mod tests {
 
     fn member(name: &str, role: Role, principals: &[&str]) -> Member {
         let principals = principals.iter().map(|one| (*one).to_owned()).collect();
-        Member { name: name.to_owned(), role, also: vec![format!("{name}'s alias")], principals }
+        Member { name: name.to_owned(), role, quiet: None, also: vec![format!("{name}'s alias")], principals }
     }
 
     fn known() -> WhoIsWho {

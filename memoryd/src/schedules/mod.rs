@@ -8,8 +8,10 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode};
+use metnos_proto::msg::quiet::Quiet;
 use metnos_proto::msg::schedule::{MAX_LISTED, SOON_S, ScheduleKind, Which};
 use metnos_rank::forms::Said;
 use metnos_rank::lexicon::is_stop;
@@ -19,7 +21,7 @@ use metnos_schedule::Cadence;
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::Event;
 use crate::error::Result;
-use row::{DueFiring, ScheduleRow};
+use row::{DueFiring, ScheduleRow, moment_of, ms_of};
 use store::ScheduleStore;
 
 /// How many rows of the index are looked at in one step of catching up.
@@ -51,6 +53,8 @@ pub struct Schedules {
     /// The run of the door that fires now.
     door: String,
     shown: BTreeMap<String, Shown>,
+    /// When each principal is not disturbed by what others send; none as long as nobody has said so: then that waits.
+    quiet: Option<BTreeMap<String, Quiet>>,
     /// When the next one must be looked at; none as long as that was not looked up since the last change.
     next: Cell<Option<Option<u64>>>,
     /// What the door was told last.
@@ -74,6 +78,7 @@ impl Schedules {
             zone: (String::new(), TimeZone::UTC),
             door: String::new(),
             shown: BTreeMap::new(),
+            quiet: None,
             next: Cell::new(None),
             told: None,
         })
@@ -110,8 +115,7 @@ impl Schedules {
         if self.store.zone()? == text {
             return Ok(());
         }
-        let (zone, door) = (&self.zone.1, self.door.as_str());
-        self.store.reckon(text, |row| row.look_at_ms(zone, door))
+        self.store.reckon(text, |row| self.look_ms(row))
     }
 
     /// The door of this run fires from now on: what an earlier one has begun may have reached its person or not.
@@ -128,10 +132,53 @@ impl Schedules {
         self.store.begun()?.iter().try_for_each(|row| self.reckon(row))
     }
 
+    /// These are the quiet hours from now on.
+    ///
+    /// # Errors
+    /// When the schedules cannot be read.
+    pub fn quiet_are(&mut self, quiet: BTreeMap<String, Quiet>) -> Result<()> {
+        if self.quiet.as_ref() == Some(&quiet) {
+            return Ok(());
+        }
+        self.quiet = Some(quiet);
+        self.store.from_others()?.iter().try_for_each(|row| self.reckon(row))
+    }
+
+    /// When this must be looked at for somebody who can be sent a message: as [`ScheduleRow::look_at_ms`] says, and not in quiet hours.
+    fn look_ms(&self, row: &ScheduleRow) -> Option<u64> {
+        self.undisturbed_ms(row, row.look_at_ms(&self.zone.1, &self.door)?)
+    }
+
+    /// That moment, or the end of the quiet hours of the one who gets what another one sends; `None` as long as they are not known.
+    fn undisturbed_ms(&self, row: &ScheduleRow, at_ms: u64) -> Option<u64> {
+        if row.from.is_empty() {
+            return Some(at_ms);
+        }
+        let Some(quiet) = self.quiet.as_ref()?.get(&row.to) else { return Some(at_ms) };
+        let at = moment_of(at_ms).to_zoned(self.zone.1.clone());
+        let minute = u16::try_from(i32::from(at.hour()) * 60 + i32::from(at.minute())).unwrap_or(0);
+        let Some(left) = quiet.left(minute) else { return Some(at_ms) };
+        // By the clock on the wall, also where it is changed that night.
+        let until = at.datetime().with().second(0).subsec_nanosecond(0).build().ok();
+        let until = until.and_then(|until| until.checked_add(SignedDuration::from_mins(i64::from(left))).ok());
+        let until = until.and_then(|until| self.zone.1.to_ambiguous_timestamp(until).compatible().ok());
+        Some(until.map_or(at_ms, ms_of))
+    }
+
+    /// Until when this is held back for quiet hours, in milliseconds since the epoch; `None` where it is not.
+    #[must_use]
+    pub fn held_until(&self, row: &ScheduleRow, now_ms: u64) -> Option<u64> {
+        if !row.is_live() || !can_be_sent_to(&row.to) {
+            return None;
+        }
+        let at = row.look_at_ms(&self.zone.1, "")?.max(now_ms);
+        self.undisturbed_ms(row, at).filter(|until| *until > at)
+    }
+
     /// Reckons anew when this one must be looked at.
     fn reckon(&self, row: &ScheduleRow) -> Result<()> {
         self.next.set(None);
-        self.store.look_at(row.number, row.look_at_ms(&self.zone.1, &self.door))
+        self.store.look_at(row.number, self.look_ms(row))
     }
 
     /// Applies what the table does not hold yet.
@@ -192,14 +239,26 @@ impl Schedules {
     /// # Errors
     /// When the schedules cannot be read.
     pub fn due(&self, to: &str, now_ms: u64) -> Result<Option<(ScheduleRow, DueFiring)>> {
-        let rows = if to.is_empty() {
-            let due = self.store.first()?.filter(|(at, _)| *at <= now_ms);
-            due.map(|(_, number)| self.store.get(number)).transpose()?.flatten().into_iter().collect()
-        } else {
-            self.store.reminding(to)?
-        };
+        let rows =
+            if to.is_empty() { self.first_due(now_ms)?.into_iter().collect() } else { self.store.reminding(to)? };
         let due = rows.into_iter().filter_map(|row| row.due(&self.zone.1, &self.door, now_ms).map(|due| (row, due)));
         Ok(due.min_by_key(|(row, due)| (due.at_ms, row.number)))
+    }
+
+    /// The one that is due first for somebody who can be sent a message and may be disturbed now.
+    fn first_due(&self, now_ms: u64) -> Result<Option<ScheduleRow>> {
+        loop {
+            let Some((_, number)) = self.store.first()?.filter(|(at, _)| *at <= now_ms) else { return Ok(None) };
+            let Some(row) = self.store.get(number)? else { return Ok(None) };
+            match self.undisturbed_ms(&row, now_ms) {
+                Some(at) if at <= now_ms => return Ok(Some(row)),
+                // It was due before the quiet hours began, and is looked at when they are over.
+                later => {
+                    self.next.set(None);
+                    self.store.look_at(number, later)?;
+                }
+            }
+        }
     }
 
     /// Those of these principals, or with none of everybody, in the order in which they were made.
@@ -261,7 +320,7 @@ impl Schedules {
             Which::All => Ok(live),
             Which::Only => one(live),
             Which::Timer => {
-                let soon: Vec<ScheduleRow> = live.iter().filter(|row| self.is_soon(row, now_ms)).cloned().collect();
+                let soon: Vec<ScheduleRow> = live.iter().filter(|row| row.is_timer()).cloned().collect();
                 let named = |row: &&ScheduleRow| TIMERS.iter().any(|timer| row.what.to_lowercase().contains(timer));
                 let timers: Vec<ScheduleRow> = soon.iter().filter(named).cloned().collect();
                 match (soon.len(), timers.len()) {
@@ -272,6 +331,10 @@ impl Schedules {
             }
             Which::Given => {
                 one(self.store.given_last(principals, now_ms.saturating_sub(GIVEN_FOR_MS))?.into_iter().collect())
+            }
+            Which::Timers | Which::Alarms => {
+                live.retain(if *which == Which::Timers { ScheduleRow::is_timer } else { ScheduleRow::is_alarm });
+                if live.is_empty() { Err(unknown().into()) } else { Ok(live) }
             }
             Which::Last => one(live.pop().into_iter().collect()),
             Which::Number(number) => {

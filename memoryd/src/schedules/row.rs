@@ -9,6 +9,11 @@ use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::schedule::ScheduleKind;
 use metnos_schedule::{Cadence, Language};
 
+/// What is counted in the words of a timer.
+const UNITS: [&str; 12] =
+    ["second", "seconds", "sec", "minute", "minutes", "min", "mins", "secondo", "secondi", "minuto", "minuti", "mezz"];
+/// How an alarm is called, in part.
+const ALARMS: [&str; 4] = ["alarm", "wake", "svegl", "allarme"];
 /// The most upcoming due times that are listed for a schedule.
 const NEXT: usize = 3;
 /// A firing that was begun so much later than it was due is late, and says so, in milliseconds.
@@ -116,6 +121,22 @@ impl ScheduleRow {
         matches!(self.state, ScheduleState::Active | ScheduleState::Paused)
     }
 
+    /// Whether it is a timer: due once, so many minutes or seconds after it was asked for, or called so.
+    #[must_use]
+    pub fn is_timer(&self) -> bool {
+        let words = self.when.to_lowercase();
+        let counts = words.split(|c: char| !c.is_alphabetic()).any(|word| UNITS.contains(&word))
+            || ["timer", "countdown"].iter().any(|timer| self.what.to_lowercase().contains(timer));
+        self.kind == ScheduleKind::Reminder && matches!(self.cadence, Cadence::Once(_)) && counts
+    }
+
+    /// Whether somebody is to be woken by it.
+    #[must_use]
+    pub fn is_alarm(&self) -> bool {
+        let what = self.what.to_lowercase();
+        self.kind == ScheduleKind::Reminder && ALARMS.iter().any(|alarm| what.contains(alarm))
+    }
+
     /// When this must be looked at next, in milliseconds since the epoch; `None` for one that will not fire, or that the door
     /// of this run is about to give.
     #[must_use]
@@ -198,6 +219,7 @@ impl ScheduleRow {
             state: self.state,
             made_ms: self.made_ms,
             moved_ms: self.moved_ms,
+            held: String::new(),
             sealed: false,
         }
     }

@@ -48,6 +48,7 @@ const TABLES: &str = "
     ) STRICT;
     CREATE INDEX schedules_live ON schedules (principal) WHERE state IN ('active', 'paused');
     CREATE INDEX schedules_turn ON schedules (turn) WHERE turn IS NOT NULL;
+    CREATE INDEX schedules_others ON schedules (number) WHERE sender <> '' AND state = 'active';
     CREATE INDEX schedules_to ON schedules (addressee) WHERE state = 'active';
     CREATE INDEX schedules_due ON schedules (look_ms, number) WHERE sendable AND look_ms IS NOT NULL;
     CREATE INDEX schedules_begun ON schedules (number) WHERE begun IS NOT NULL;
@@ -241,6 +242,14 @@ impl ScheduleStore {
     /// When they cannot be read.
     pub fn reminding(&self, to: &str) -> Result<Vec<ScheduleRow>> {
         self.all("addressee = ?1 AND state = 'active' ORDER BY number", &[&to])
+    }
+
+    /// Active ones that one person has made for another.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn from_others(&self) -> Result<Vec<ScheduleRow>> {
+        self.all("sender <> '' AND state = 'active' ORDER BY number", &[])
     }
 
     /// Those that have begun a firing whose end is not known.

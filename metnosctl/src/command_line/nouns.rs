@@ -4,6 +4,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use metnos_proto::msg::common::{Channel, Lang, Level, Role, Standing};
+use metnos_proto::msg::quiet::Quiet;
 
 /// List Metnos' own proposals, how each was weighed, and answer them
 #[derive(Debug, Subcommand)]
@@ -159,6 +160,16 @@ pub enum ScheduleCommand {
         /// Its number in `schedule list`
         number: u64,
     },
+    /// Show when a reminder fired, and what became of it
+    History {
+        /// Its number in `schedule list`
+        number: u64,
+    },
+    /// Have one of your own fire now as well
+    RunNow {
+        /// Its number in `schedule list`
+        number: u64,
+    },
     /// Have a reminder never fire again
     Cancel {
         /// Its number in `schedule list`
@@ -311,6 +322,21 @@ pub struct PersonToChange {
     /// What else the others say, in place of what they said before; may be given several times
     #[arg(long, value_name = "NAME")]
     pub also: Vec<String>,
+    /// When this person is not disturbed by what others send, such as 22:00-7:00; `none` for never
+    #[arg(long, value_name = "HOURS", value_parser = quiet_hours)]
+    pub quiet: Option<QuietHours>,
+}
+
+/// Quiet hours as they are given: none where there are to be none.
+#[derive(Debug, Clone, Copy)]
+pub struct QuietHours(pub Option<Quiet>);
+
+fn quiet_hours(text: &str) -> Result<QuietHours, String> {
+    if text == "none" {
+        return Ok(QuietHours(None));
+    }
+    let quiet = Quiet::read(text).map(|quiet| QuietHours(Some(quiet)));
+    quiet.ok_or_else(|| "quiet hours are two times of day, such as 22:00-7:00, or `none`".to_owned())
 }
 
 /// What is kept of other persons is sealed: who, when and which executor are shown, and not a word

@@ -24,6 +24,7 @@ pub fn persons(screen: &mut Screen, instance: &Instance, command: &PeopleCommand
         PeopleCommand::Add(person) => PersonsAsk::Add(asked(person)),
         PeopleCommand::Change(change) => PersonsAsk::Change(ChangePerson {
             name: change.name.clone(),
+            quiet: change.quiet.map(|quiet| quiet.0),
             role: change.role,
             also: Some(change.also.clone()).filter(|also| !also.is_empty()),
         }),
@@ -75,6 +76,9 @@ fn person(screen: &mut Screen, one: &PersonView) -> Result<(), CtlError> {
     screen.line(&format!("{} is known here, as {}.", one.name, one.role.name()))?;
     if !one.also.is_empty() {
         screen.line(&format!("Others also say: {}.", listed(&one.also)))?;
+    }
+    if let Some(quiet) = &one.quiet {
+        screen.line(&format!("Not disturbed by what others send: {quiet}."))?;
     }
     if let Some(folder) = &one.folder {
         screen.line(&format!("What lies in {folder}/ of the workspace is shown to {} alone.", one.name))?;

@@ -34,7 +34,9 @@ pub fn schedule(
         |number: u64, act: ScheduleAct| ScheduleAsk::Change(ScheduleChange { which: Which::Number(number), act });
     let ask = match command {
         ScheduleCommand::Parse(asked) => return parse::parse(screen, place, asked),
-        ScheduleCommand::Show { number } => return show(screen, &place()?, *number),
+        ScheduleCommand::Show { number } | ScheduleCommand::History { number } => {
+            return show(screen, &place()?, *number);
+        }
         ScheduleCommand::List { all } => ScheduleAsk::List(*all),
         ScheduleCommand::Add(add) => {
             let what = add.what.join(" ");
@@ -46,6 +48,7 @@ pub fn schedule(
         ScheduleCommand::Pause { number } => change(*number, ScheduleAct::Pause),
         ScheduleCommand::Resume { number } => change(*number, ScheduleAct::Resume),
         ScheduleCommand::Cancel { number } => change(*number, ScheduleAct::Cancel),
+        ScheduleCommand::RunNow { number } => change(*number, ScheduleAct::RunNow),
         ScheduleCommand::Modify { number, when } => change(*number, ScheduleAct::Move(vec![when.join(" ")])),
     };
     let mut policyd = Connection::to(&place()?)?.open::<CtlPolicyd>()?;

@@ -96,6 +96,8 @@ pub const TYPED: &[Typed] = &[
     document::<ScheduleList>("schedule cancel"),
     document::<ScheduleList>("schedule modify"),
     document::<ScheduleHistory>("schedule show"),
+    document::<ScheduleHistory>("schedule history"),
+    document::<ScheduleList>("schedule run-now"),
     document::<crate::schedule::parse::Parsed>("schedule parse"),
     document::<AutomationAdded>("timer add"),
     lines::<TurnEvent<'static>>("ask"),

@@ -64,7 +64,7 @@ impl Policy {
             ScheduleAsk::Change(change) => {
                 let spoken = match &change.act {
                     ScheduleAct::Move(when) | ScheduleAct::Earlier(when) => metnos_reflex::spoken_in(&when.join(" ")),
-                    ScheduleAct::Pause | ScheduleAct::Resume | ScheduleAct::Cancel => None,
+                    ScheduleAct::Pause | ScheduleAct::Resume | ScheduleAct::Cancel | ScheduleAct::RunNow => None,
                 };
                 self.changed(String::new(), change, spoken.unwrap_or(self.base.setting.lang)).await
             }
@@ -333,6 +333,8 @@ mod tests {
             word.prop_map(Which::Called),
             Just(Which::Only),
             Just(Which::Timer),
+            Just(Which::Timers),
+            Just(Which::Alarms),
             Just(Which::Last),
             Just(Which::All),
             Just(Which::Given),
@@ -341,6 +343,7 @@ mod tests {
             Just(ScheduleAct::Cancel),
             Just(ScheduleAct::Pause),
             Just(ScheduleAct::Resume),
+            Just(ScheduleAct::RunNow),
             parts().prop_map(ScheduleAct::Move),
             parts().prop_map(ScheduleAct::Earlier),
         ];

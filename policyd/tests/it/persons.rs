@@ -11,6 +11,7 @@ use metnos_proto::msg::people::{
     AddPerson, BreakSeal, ChangePerson, Invite, JoinPerson, Pair, Paired, PairingAsk, PersonsAsk, SealAsk,
 };
 use metnos_proto::msg::policyd::{Identify, RegisterPrompt};
+use metnos_proto::msg::quiet::Quiet;
 use metnos_proto::msg::schedule::{EVERYBODY, MAX_OF_TURN, Order, Remind, ScheduleOrder, Tell};
 use metnos_proto::payload::Sealed;
 use serde_json::Value;
@@ -102,8 +103,9 @@ fn persons_role_decides_what_their_principals_are() {
         assert_eq!(house.standing("2").await, (Standing::Adult, Level::Supervised));
         assert_eq!(house.standing("3").await, (Standing::Guest, Level::ReadOnly));
         assert_eq!(house.standing("4").await, (Standing::Guest, Level::ReadOnly));
-        let change =
-            |name: &str, role| PersonsAsk::Change(ChangePerson { name: name.to_owned(), role: Some(role), also: None });
+        let change = |name: &str, role| {
+            PersonsAsk::Change(ChangePerson { name: name.to_owned(), role: Some(role), also: None, quiet: None })
+        };
         let open = house.says("3", "hello").await;
         house.persons(change("luca", Role::Adult)).await.unwrap();
         assert_eq!(house.standing("3").await.0, Standing::Adult);
@@ -111,6 +113,13 @@ fn persons_role_decides_what_their_principals_are() {
         let order = ScheduleOrder { turn: open, lang: Lang::En, order: Order::List(String::new()) };
         assert!(planner.schedule(NO, order, []).await.is_err(), "a turn of the child's is over");
         assert_eq!(house.persons(change("Luca", Role::Owner)).await.unwrap_err().rule, "people.form");
+        let night = Quiet::read("22:00-7:00");
+        let quiet = |quiet| PersonsAsk::Change(ChangePerson { name: "luca".into(), role: None, also: None, quiet });
+        assert_eq!(house.persons(quiet(Some(night))).await.unwrap()["quiet"], "22:00-7:00");
+        let told = || house.world.memory.household.borrow().people.iter().find(|one| one.name == "Luca").unwrap().quiet;
+        assert_eq!(told(), night, "memoryd knows");
+        assert_eq!(house.persons(quiet(None)).await.unwrap()["quiet"], "22:00-7:00", "as before");
+        assert_eq!(house.persons(quiet(Some(None))).await.unwrap()["quiet"], Value::Null);
         house.persons(PersonsAsk::Remove("Marco".into())).await.unwrap();
         assert_eq!(house.standing("2").await.0, Standing::Stranger);
         let household = house.world.memory.household.borrow();

@@ -273,6 +273,9 @@ pub struct PersonView {
     /// Which of them gets what others send; null where this person speaks nowhere.
     #[serde(deserialize_with = "nullable")]
     pub reached_at: Option<String>,
+    /// When this person is not disturbed by what others send: `22:00-7:00`; null for never.
+    #[serde(deserialize_with = "nullable")]
+    pub quiet: Option<String>,
     /// The private folder, from the workspace on: `people/anna`; null for a guest, who has none.
     #[serde(deserialize_with = "nullable")]
     pub folder: Option<String>,
@@ -352,7 +355,7 @@ mod tests {
         round_trip::<PersonsAnswer>(&[
             "[]",
             r#"{"name": "Anna", "role": "owner", "also": ["mum"], "principals": ["cli:uid:1"], "reached_at": "cli:uid:1",
-                "folder": "people/anna", "since_ms": 1}"#,
+                "quiet": "22:00-7:00", "folder": "people/anna", "since_ms": 1}"#,
             r#"{"name": "Luca", "revoked": ["telegram:7"], "turns_ended": 0}"#,
         ]);
         round_trip::<AutonomyAnswer>(&[

@@ -12,6 +12,7 @@ pub mod mind;
 pub mod people;
 pub mod planner;
 pub mod policyd;
+pub mod quiet;
 pub mod sandboxd;
 pub mod schedule;
 pub mod vaglio;

@@ -4,6 +4,7 @@
 use crate::envelope::PersonNamed;
 use crate::ids::{TraceId, TurnId};
 use crate::msg::common::{Channel, Lang, Level, Role, Standing};
+use crate::msg::quiet::Quiet;
 use crate::words;
 
 /// The longest name of a hook or a timer, in bytes.
@@ -141,6 +142,8 @@ words! {
     pub struct ChangePerson {
         /// Who, by name.
         pub name: String,
+        /// When this person is not disturbed by what others send: none for as before, an inner none for never.
+        pub quiet: Option<Option<Quiet>>,
         /// What this person is from now on; none for as before.
         pub role: Option<Role>,
         /// What else the others say from now on; none for as before.
@@ -195,6 +198,8 @@ words! {
     pub struct Member {
         /// What everybody calls this person.
         pub name: String,
+        /// When this person is not disturbed by what others send.
+        pub quiet: Option<Quiet>,
         /// What this person is.
         pub role: Role,
         /// What else the others say.

@@ -142,8 +142,12 @@ words! {
         Called(String),
         /// The only one that there is.
         Only,
-        /// The only one that is due once within [`SOON_S`]; of several, the one that is called a timer.
+        /// The only timer that runs; of several, the one that is called so; where none does, the only one of all.
         Timer,
+        /// All timers that run: what is due once, so many minutes after it was asked for.
+        Timers,
+        /// All alarms: what somebody is to be woken by.
+        Alarms,
         /// The one that was made last.
         Last,
         /// All of them.
@@ -163,6 +167,8 @@ words! {
         /// It fires at another time: when, in parts of the principal's own words, as in [`Remind::when`]. One that was given already
         /// is given once more then.
         Move(Vec<String>),
+        /// It fires now as well, once, and stays as it is.
+        RunNow,
         /// It fires earlier, by the time that these parts of the principal's own words name.
         Earlier(Vec<String>),
     }
@@ -398,6 +404,7 @@ impl ScheduleAct {
             Self::Pause => "paused",
             Self::Resume => "resumed",
             Self::Cancel => "cancelled",
+            Self::RunNow => "made",
             Self::Move(_) | Self::Earlier(_) => "moved",
         }
     }

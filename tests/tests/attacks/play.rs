@@ -135,7 +135,8 @@ fn plan(world: &World, program: &Program, turn: &str, played: &mut Played) {
     ];
     for act in ["cancel", "pause", "resume"] {
         orders.extend(
-            ["only", "timer", "last", "all", "first", "number", own].map(|which| json!({ "act": act, "which": which })),
+            ["only", "timer", "timers", "alarms", "last", "all", "first", "number", own]
+                .map(|which| json!({ "act": act, "which": which })),
         );
     }
     for which in ["only", "last", "given", "first", own] {

@@ -314,6 +314,7 @@ const COMMANDS: &[(&str, How)] = &[
         "metnosctl seal break Luca --reason \"he has not come home\"",
         By("tests/tests/it/private.rs", "[\"seal\", \"break\""),
     ),
+    ("metnosctl people change Marco --quiet 22:00-7:00", Typed(0)),
     ("metnosctl people join Marco telegram:5100", By("tests/tests/it/shapes.rs", "[\"people\", \"join\"")),
     ("metnosctl pairing approve telegram CODE", By("tests/tests/it/bot.rs", "[\"pairing\", \"approve\", \"telegram\"")),
     ("metnosctl pairing approve cli CODE", By("tests/tests/it/people.rs", "[\"pairing\", \"approve\", \"cli\"")),

@@ -269,6 +269,12 @@ fn day_is_reviewed_in_words_of_its_own_person() {
     {
         assert!(told.contains(part), "{part}: {told}");
     }
+    let told = set.ask("set a timer for 10 minutes");
+    assert!(told.contains("timer"), "{told}");
+    assert!(set.ask("how much time is left on the timer?").contains("in 10 minutes."));
+    assert!(set.ask("when do I have to call the dentist?").starts_with("Call the dentist: today at"));
+    assert!(set.ask("cancel all timers").contains("timer"));
+    assert!(set.ask("how much time is left on the timer?").starts_with("Call the dentist: today at"));
     let told = set.ask("com'è andata la giornata?");
     assert!(told.starts_with("Oggi: mi hai chiesto") && told.contains("Fatto:"), "{told}");
     server.knows(&set, GUEST, "guest");
@@ -276,5 +282,34 @@ fn day_is_reviewed_in_words_of_its_own_person() {
     server.say(GUEST, "cosa è successo oggi?");
     let told = server.told(GUEST, "Oggi: mi hai chiesto");
     assert!(!told.text.contains("milk") && !told.text.contains("dentist"), "it is another's day: {told:?}");
+    set.verify();
+}
+
+#[test]
+fn message_waits_for_the_end_of_quiet_hours_and_says_so() {
+    let (set, server) = with_chats();
+    for (name, role) in [("Anna", "owner"), ("Marco", "adult")] {
+        assert_eq!(set.json(&["people", "add", name, "--role", role]).0, 0);
+    }
+    server.knows(&set, GUEST, "guest");
+    server.told(GUEST, "The code was good");
+    assert_eq!(set.json(&["people", "join", "Marco", &format!("telegram:{GUEST}")]).0, 0);
+    let (_, soon) = set.json(&["schedule", "add", "x", "--when", "in 5 minutes"]);
+    let hour: u32 = soon[0]["next"][0].as_str().unwrap()[11..13].parse().unwrap();
+    let quiet = format!("{}:00-{}:00", (hour + 23) % 24, (hour + 3) % 24);
+    let wrong = set.ctl(&["people", "change", "Marco", "--quiet", "22-7"]);
+    assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("22:00-7:00"), "{wrong:?}");
+    let (code, marco) = set.json(&["people", "change", "Marco", "--quiet", &quiet]);
+    assert_eq!((code, &marco["quiet"]), (0, &json!(quiet)), "{marco}");
+    let told = set.ask("tell Marco that dinner is ready");
+    assert!(told.contains("I pass it on to Marco") && told.contains("I do not disturb Marco now"), "{told}");
+    kill(&set, "memoryd");
+    // What Marco has asked for himself comes meanwhile.
+    server.say(GUEST, "remind me in 1 second to stretch");
+    server.told(GUEST, "Reminder: Stretch.");
+    assert!(!server.chat(GUEST).iter().any(|one| one.text.contains("inner is ready")), "it is quiet");
+    let (code, marco) = set.json(&["people", "change", "Marco", "--quiet", "none"]);
+    assert_eq!((code, &marco["quiet"]), (0, &json!(null)), "{marco}");
+    server.told(GUEST, "Anna says: Dinner is ready.");
     set.verify();
 }

@@ -239,6 +239,8 @@ fn people(tour: &mut Tour, server: &Emulator) {
     let added = tour.go(&["schedule", "add", "call the dentist", "--when", "tomorrow at 9"]);
     let number = added[0]["number"].to_string();
     let _ = tour.go(&["schedule", "list"]);
+    let _ = tour.go(&["schedule", "history", &number]);
+    let _ = tour.go(&["schedule", "run-now", &number]);
     let _ = tour.go(&["schedule", "modify", &number, "an", "hour"]);
     for what in ["pause", "resume", "show", "cancel"] {
         let _ = tour.go(&["schedule", what, &number]);

@@ -46,7 +46,7 @@ pub fn told(lang: Lang, order: &Order, schedules: &ScheduleList, (zone, now_s): 
     let ScheduleList(all) = schedules;
     let text = match order {
         Order::Remind(_) => all.iter().map(|one| made(lang, one, zone)).collect::<Vec<_>>().join("\n"),
-        Order::Tell(_) => sent(lang, all),
+        Order::Tell(_) => sent(lang, all, zone),
         Order::Ask(_) => all.iter().map(|one| made(lang, one, zone)).collect::<Vec<_>>().join("\n"),
         Order::List(when) => listed(lang, when, all),
         Order::Find(called) => found(lang, called, all, now_s),
@@ -71,7 +71,14 @@ fn made(lang: Lang, one: &ScheduleView, zone: &str) -> String {
         lines.push(tell(lang, Key::ReminderNext, &[("times", (&next.join("; ")).into())]));
     }
     lines.extend(where_reached(lang, one));
+    lines.extend(held(lang, one, &Zone::read(zone).unwrap_or_default()));
     lines.join(" ")
+}
+
+/// That the one who gets it is not disturbed before a time.
+fn held(lang: Lang, one: &ScheduleView, house: &Zone) -> Option<String> {
+    let until = when::time_of(&one.held, house)?;
+    Some(tell(lang, Key::MessageHeld, &[("who", (&one.person).into()), ("until", (&until).into())]))
 }
 
 /// Where the person is reached, where that is not in the chat in which it was asked for.
@@ -88,13 +95,15 @@ fn where_reached(lang: Lang, one: &ScheduleView) -> Option<String> {
 }
 
 /// What was passed on to others.
-fn sent(lang: Lang, all: &[ScheduleView]) -> String {
+fn sent(lang: Lang, all: &[ScheduleView], zone: &str) -> String {
     let Some(first) = all.first() else { return say(lang, Key::MessageNobody) };
     let names: Vec<&str> = all.iter().map(|one| one.person.as_str()).collect();
     let (what, names) = (visible(&first.what), names.join(", "));
     let values = [("what", (&what).into()), ("who", (&names).into())];
     let mut lines = vec![tell(lang, Key::MessageSent, &values)];
     lines.extend(all.iter().filter_map(|one| where_reached(lang, one)));
+    let house = Zone::read(zone).unwrap_or_default();
+    lines.extend(all.iter().filter_map(|one| held(lang, one, &house)));
     lines.join(" ")
 }
 
@@ -135,7 +144,7 @@ fn found(lang: Lang, called: &str, all: &[ScheduleView], now_s: i64) -> String {
     let line = |one: &ScheduleView| {
         let next = one.next.first().and_then(|at| metnos_calendar::instant::instant(at)).map(|(at, _)| at);
         let left = next.and_then(|at| left(lang, at.saturating_sub(now_s)));
-        let (what, left) = (planned(lang, one), left.unwrap_or_else(|| "none".to_owned()));
+        let (what, left) = (sentence_begin(&planned(lang, one)), left.unwrap_or_else(|| "none".to_owned()));
         tell(
             lang,
             Key::ReminderFound,

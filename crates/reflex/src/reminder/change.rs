@@ -224,7 +224,7 @@ pub(super) fn moved(
         [.., "forward"] => which(phrase, &said[..said.len() - 1], begin, before)?,
         _ => which(phrase, said, begin, before)?,
     };
-    (which != Which::All).then_some(ScheduleChange { which, act })
+    (!matches!(which, Which::All | Which::Timers | Which::Alarms)).then_some(ScheduleChange { which, act })
 }
 
 /// Whether words may ask for a reminder at another time: reading times costs more than all the rest.
@@ -257,11 +257,20 @@ pub(super) fn asked(phrase: &Phrase<'_>, before: Before) -> Option<ScheduleChang
     Some(ScheduleChange { which, act })
 }
 
+/// All of the things that these words name.
+fn all_of(said: &[&str]) -> Which {
+    match said.last() {
+        Some(&("timer" | "timers")) => Which::Timers,
+        Some(&("alarm" | "alarms" | "sveglia" | "sveglie")) => Which::Alarms,
+        Some(_) | None => Which::All,
+    }
+}
+
 fn which(phrase: &Phrase<'_>, said: &[&str], begin: usize, before: Before) -> Option<Which> {
     let was_listed = before == Before::List;
     let rest = &said[begin..];
     if forms::is_whole(ALL, rest) {
-        return Some(Which::All);
+        return Some(all_of(rest));
     }
     if was_listed
         && matches!(rest, ["all" | "everything" | "them" | "tutto" | "tutti" | "tutte"] | ["all", "of", "them"])
@@ -273,7 +282,7 @@ fn which(phrase: &Phrase<'_>, said: &[&str], begin: usize, before: Before) -> Op
     let rest = if tail < rest.len() { &rest[..rest.len() - tail] } else { rest };
     let end = begin + rest.len();
     if forms::is_whole(ALL, rest) {
-        return Some(Which::All);
+        return Some(all_of(rest));
     }
     let skip = rest.iter().take_while(|word| is_one_of(ARTICLES, word)).count();
     let (rest, begin) = (&rest[skip..], begin + skip);

@@ -168,6 +168,9 @@ fn changes_name_the_reminder_that_is_meant() {
         ("cancella l'ultimo promemoria", cancel(Which::Last)),
         ("spegni la sveglia", cancel(Which::Only)),
         ("stop the timer", cancel(Which::Timer)),
+        ("cancel all timers", cancel(Which::Timers)),
+        ("elimina tutte le sveglie", cancel(Which::Alarms)),
+        ("delete all my reminders", cancel(Which::All)),
         ("spegni il timer", cancel(Which::Timer)),
         ("cancel the timer please", cancel(Which::Timer)),
         ("sospendi il promemoria della spazzatura", change(ScheduleAct::Pause, called("spazzatura"))),
@@ -291,7 +294,7 @@ fn judged(row: &serde_json::Value) -> (bool, String) {
                     which.as_str().is_some_and(|which| called.to_lowercase().contains(&which.to_lowercase()))
                 }
                 (Which::Place(place), which) => which.as_u64() == Some(u64::from(*place)),
-                (Which::All, which) => which == "all",
+                (Which::All | Which::Timers | Which::Alarms, which) => which == "all",
                 (Which::Last, which) => which == "last",
                 (Which::Only | Which::Timer, which) => which == "only",
                 (Which::Number(_) | Which::Given, _) => false,

@@ -146,6 +146,7 @@ fn review_tells_what_was_done_and_what_not_of_that_person_and_time_alone() {
     assert_eq!(words(&review(&mut memory, PEER, "yesterday").done), ["note: buy milk"]);
     assert_eq!(review(&mut memory, CHAT, "today").requests, 0, "somebody else");
     let member = Member {
+        quiet: None,
         name: "Marco".into(),
         role: Role::Owner,
         also: Vec::new(),

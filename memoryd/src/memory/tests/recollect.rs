@@ -242,6 +242,7 @@ fn a_guest_is_shown_the_laws_what_comes_with_metnos_and_nothing_else() {
 fn person_is_recalled_own_words_of_all_channels_and_nobody_elses() {
     let (_instance, mut memory) = lived();
     let member = |name: &str, role, principals: &[&str]| Member {
+        quiet: None,
         name: name.to_owned(),
         role,
         also: vec![format!("{name}ina")],

@@ -6,6 +6,7 @@ use metnos_proto::ids::{SessionId, TraceId, TurnId};
 use metnos_proto::msg::common::{Lang, Role};
 use metnos_proto::msg::memoryd::Redact;
 use metnos_proto::msg::people::Member;
+use metnos_proto::msg::quiet::Quiet;
 use metnos_proto::msg::schedule::{
     ChangeSchedules, Firing, FiringEnd, FiringEnded, KeepSchedule, ListSchedules, MAX_OF_ONE, NextFiring, ScheduleAct,
     ScheduleChange, ScheduleKind, ShowSchedule, TakeFiring, Which,
@@ -13,7 +14,7 @@ use metnos_proto::msg::schedule::{
 use metnos_proto::role::RoleName;
 use proptest::prelude::*;
 
-use crate::chronicle::time::DAY_MS;
+use crate::chronicle::time::{Clock, DAY_MS};
 use crate::memory::testing::{Instance, PEER, asker, household_of, no, turn};
 use crate::memory::{Answer, Asker, Memory};
 
@@ -520,7 +521,7 @@ proptest! {
 
 fn member(name: &str, principals: &[&str]) -> Member {
     let principals = principals.iter().map(|one| (*one).to_owned()).collect();
-    Member { name: name.to_owned(), role: Role::Adult, also: Vec::new(), principals }
+    Member { quiet: None, name: name.to_owned(), role: Role::Adult, also: Vec::new(), principals }
 }
 
 #[test]
@@ -572,4 +573,126 @@ fn person_changes_what_is_planned_on_all_own_channels_and_no_other() {
     assert_eq!(no(memory.change(CHAT, Which::Called("cat".into()), ScheduleAct::Cancel)), "schedule.unknown");
     let two = household_of(vec![member("Anna", &[PEER]), member("Luca", &[PEER])]);
     assert_eq!(no(memory.household(two)), "people.form");
+}
+
+#[test]
+fn timers_and_alarms_are_meant_apart_from_other_reminders() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.plan(PEER, "call the dentist", "tomorrow at 9");
+    let change = |memory: &mut Memory, which: Which| {
+        let change = ScheduleChange { which, act: ScheduleAct::Cancel };
+        let word = ChangeSchedules { principal: PEER.to_owned(), change, lang: Lang::En };
+        memory.change_schedules(asker(RoleName::Policyd), &word).map(|list| list.0)
+    };
+    assert_eq!(no(change(&mut memory, Which::Timers)), "schedule.unknown");
+    assert_eq!(no(change(&mut memory, Which::Alarms)), "schedule.unknown");
+    memory.plan(PEER, "the pasta", "in 10 minutes");
+    let names = |list: Vec<ScheduleView>| list.into_iter().map(|one| one.what).collect::<Vec<_>>();
+    assert_eq!(names(change(&mut memory, Which::Timer).unwrap()), ["the pasta"], "the only one that runs");
+    memory.plan(PEER, "the pasta", "in 10 minutes");
+    memory.plan(PEER, "timer", "15 minutes");
+    assert_eq!(names(change(&mut memory, Which::Timer).unwrap()), ["timer"], "of several, the one that is called so");
+    memory.plan(PEER, "the pizza", "in 20 minutes");
+    assert_eq!(no(change(&mut memory, Which::Timer)), "schedule.several");
+    memory.plan(PEER, "wake me up", "tomorrow at 7:00");
+    assert_eq!(names(change(&mut memory, Which::Timers).unwrap()), ["the pasta", "the pizza"]);
+    assert_eq!(names(change(&mut memory, Which::Alarms).unwrap()), ["wake me up"]);
+    assert_eq!(names(memory.planned(PEER)), ["call the dentist"]);
+}
+
+#[test]
+fn reminder_comes_earlier_by_what_the_words_say() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.plan(PEER, "call", "tomorrow at 9:00");
+    let earlier = |memory: &mut Memory, by: &str| {
+        let change = ScheduleChange { which: Which::Only, act: ScheduleAct::Earlier(vec![by.to_owned()]) };
+        let word = ChangeSchedules { principal: PEER.to_owned(), change, lang: Lang::En };
+        memory.change_schedules(asker(RoleName::Policyd), &word).map(|list| list.0[0].told.clone())
+    };
+    assert_eq!(earlier(&mut memory, "an hour").unwrap(), "tomorrow at 8:00");
+    assert_eq!(no(earlier(&mut memory, "two weeks")), "schedule.past");
+    assert_eq!(no(earlier(&mut memory, "soup")), "schedule.time");
+}
+
+#[test]
+fn what_others_send_waits_for_the_end_of_quiet_hours() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.next_firing(door(1), &ANYBODY).unwrap();
+    let hour = |memory: &mut Memory| {
+        let made = memory.plan(CHAT, "x", "in 1 hour").next[0].clone();
+        made[11..13].parse::<u64>().unwrap()
+    };
+    let now = (hour(&mut memory) + 23) % 24;
+    let quiet = Quiet::read(&format!("{now}:00-{}:00", (now + 2) % 24)).unwrap();
+    let night = |quiet: Option<Quiet>| household_of(vec![Member { quiet, ..member("Marco", &[CHAT]) }]);
+    memory.household(night(Some(quiet))).unwrap();
+    let message = KeepSchedule {
+        to: CHAT.to_owned(),
+        from: "Anna".to_owned(),
+        kind: ScheduleKind::Message,
+        ..word(PEER, "dinner is ready", "")
+    };
+    let sent = memory.keep_schedule(asker(RoleName::Policyd), &message).unwrap().0.remove(0);
+    assert!(sent.held.contains(&format!("{:02}:00:00", (now + 2) % 24)), "{}", sent.held);
+    assert!(memory.due_for(1, "").is_none(), "it is quiet");
+    let here = memory.due_for(1, CHAT);
+    assert!(here.is_some_and(|firing| firing.what == "dinner is ready"), "who speaks is awake");
+    memory.keep_schedule(asker(RoleName::Policyd), &KeepSchedule { what: "come".into(), ..message.clone() }).unwrap();
+    // What a person has asked for comes at its time, and what Metnos itself says.
+    memory.plan(CHAT, "own", "in 1 minute");
+    instance.clock.advance(61_000);
+    assert!(memory.due_for(1, "").is_some_and(|firing| firing.what == "own"));
+    let own = KeepSchedule { from: String::new(), what: "a seal".into(), ..message.clone() };
+    memory.keep_schedule(asker(RoleName::Policyd), &own).unwrap();
+    assert!(memory.due_for(1, "").is_some_and(|firing| firing.what == "a seal"));
+    assert!(memory.due_for(1, "").is_none());
+    let next = memory.next_firing(door(1), &ANYBODY).unwrap().at_ms.unwrap();
+    assert!(next > instance.clock.now_ms() && next <= instance.clock.now_ms() + 2 * 3_600_000);
+    instance.clock.advance(2 * 3_600_000);
+    let told: Vec<String> = std::iter::from_fn(|| memory.due_for(1, "")).map(|firing| firing.what).collect();
+    assert!(told.contains(&"come".to_owned()), "{told:?}");
+    memory.keep_schedule(asker(RoleName::Policyd), &KeepSchedule { what: "late".into(), ..message }).unwrap();
+    memory.household(night(None)).unwrap();
+    assert!(memory.due_for(1, "").is_some_and(|firing| firing.what == "late"), "no quiet hours any more");
+}
+
+#[test]
+fn nothing_of_others_is_sent_before_quiet_hours_are_known() {
+    let instance = Instance::new();
+    let mut memory = instance.try_open().unwrap();
+    memory.next_firing(door(1), &ANYBODY).unwrap();
+    let message = KeepSchedule {
+        to: CHAT.to_owned(),
+        from: "Anna".to_owned(),
+        kind: ScheduleKind::Message,
+        ..word(PEER, "dinner is ready", "")
+    };
+    memory.keep_schedule(asker(RoleName::Policyd), &message).unwrap();
+    assert!(memory.due_for(1, "").is_none());
+    memory.household(household_of(Vec::new())).unwrap();
+    assert!(memory.due_for(1, "").is_some());
+}
+
+#[test]
+fn reminder_fires_now_as_well_and_stays_as_it_is() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let daily = memory.plan(CHAT, "stretch", "every day at 9:00");
+    memory.next_firing(door(1), &ANYBODY).unwrap();
+    assert!(memory.due_for(1, "").is_none());
+    let run = |memory: &mut Memory, principal: &str| {
+        let change = ScheduleChange { which: Which::Number(daily.number), act: ScheduleAct::RunNow };
+        let word = ChangeSchedules { principal: principal.to_owned(), change, lang: Lang::En };
+        memory.change_schedules(asker(RoleName::Policyd), &word).map(|list| list.0)
+    };
+    assert_eq!(no(run(&mut memory, "")), "schedule.now", "at the machine, nothing of others");
+    run(&mut memory, CHAT).unwrap();
+    let firing = memory.due_for(1, "").unwrap();
+    assert_eq!((firing.what.as_str(), firing.due.as_str()), ("stretch", ""));
+    memory.end(1, &firing, FiringEnd::Delivered);
+    assert!(memory.due_for(1, "").is_none());
+    assert_eq!(memory.planned(CHAT)[0].next, daily.next);
 }

@@ -172,6 +172,7 @@ impl Memory {
         }
         let becomes = match &word.change.act {
             ScheduleAct::Move(parts) => return self.move_schedule(asker, word, (&parts.join(" "), false), rows, &now),
+            ScheduleAct::RunNow => return self.run_now(asker, word, rows, &now),
             ScheduleAct::Earlier(parts) => {
                 return self.move_schedule(asker, word, (&parts.join(" "), true), rows, &now);
             }
@@ -188,6 +189,38 @@ impl Memory {
         let read = |row: &ScheduleRow| self.schedules.store().get(row.number);
         let rows: Vec<ScheduleRow> = rows.iter().filter_map(|row| read(row).transpose()).collect::<Result<_>>()?;
         Ok(self.shown_to(&word.principal, &rows, &now, word.lang))
+    }
+
+    /// Has a schedule fire now as well: the same once, due at once. The owner has nothing of others fire at the machine.
+    fn run_now(
+        &mut self,
+        asker: Asker,
+        word: &ChangeSchedules,
+        mut rows: Vec<ScheduleRow>,
+        now: &Zoned,
+    ) -> Answer<ScheduleList> {
+        let own = |row: &ScheduleRow| !self.who_is_who.is_anothers(&row.principal) || !word.principal.is_empty();
+        let Some(row) = rows.pop().filter(|row| rows.is_empty() && row.kind != ScheduleKind::Message && own(row))
+        else {
+            let why = "what fires now is one reminder or question of your own";
+            return Err(refused(RefusalCode::Denied, "schedule.now", why));
+        };
+        self.room_for_schedule(&row.principal)?;
+        let again = KeepSchedule {
+            turn: TurnId::NONE,
+            trace: metnos_proto::ids::TraceId::NONE,
+            principal: row.principal,
+            to: row.to,
+            from: row.from,
+            kind: row.kind,
+            what: row.what,
+            when: row.when,
+            early: false,
+            lang: word.lang,
+            told_in: row.lang,
+        };
+        let (due, key) = at_once(now)?;
+        self.make_schedule(asker, &again, (due, Vec::new(), key), now)
     }
 
     /// Puts a schedule to the time that these words name; one that was given already is planned once more.
@@ -373,9 +406,18 @@ impl Memory {
     fn shown(&self, rows: &[ScheduleRow], now: &Zoned, lang: Lang) -> ScheduleList {
         let view = |row: &ScheduleRow| ScheduleView {
             person: self.who_is_who.other_name(&row.principal, &row.to),
+            held: self.held_until(row, now),
             ..row.view(now, self.schedules.zone().1, lang)
         };
         ScheduleList(rows.iter().map(view).collect())
+    }
+
+    /// Until when this is held back for quiet hours, as RFC 3339 writes it.
+    fn held_until(&self, row: &ScheduleRow, now: &Zoned) -> String {
+        let until = self.schedules.held_until(row, self.chronicle().now_ms()).map(moment_of);
+        until
+            .map(|until| until.display_with_offset(until.to_zoned(now.time_zone().clone()).offset()).to_string())
+            .unwrap_or_default()
     }
 
     /// The same for this principal; for an empty one, the owner at the machine, without the words of what is between others.
@@ -426,15 +468,21 @@ fn key_of(now: &Zoned) -> String {
 /// When it is due, what had to be assumed for that, and the key after which it is due first.
 fn when_due(word: &KeepSchedule, now: &Zoned) -> Answer<(Cadence, Vec<Assumed>, String)> {
     if word.kind == ScheduleKind::Message {
-        // The second that has just begun, so that it is due at once also while the clock shows an hour for the second time.
-        let at = now.datetime().with().subsec_nanosecond(0).build().map_err(|_| behind())?;
-        let before = at.checked_sub(SignedDuration::from_secs(1)).map_err(|_| behind())?;
-        return Ok((Cadence::Once(at), Vec::new(), before.to_string()));
+        let (due, key) = at_once(now)?;
+        return Ok((due, Vec::new(), key));
     }
     let reading = metnos_when::read(&word.when, &Context::new(now.clone(), language_of(word.lang)));
     let reading = if word.early { in_the_morning(reading) } else { reading };
     let (cadence, assumed) = Cadence::of_reading(&reading, now).map_err(|unfit| misfit(&unfit, &word.when))?;
     Ok((cadence, assumed, key_of(now)))
+}
+
+/// Due at once, with the key after which that is due first.
+fn at_once(now: &Zoned) -> Answer<(Cadence, String)> {
+    // The second that has just begun, so that it is due at once also while the clock shows an hour for the second time.
+    let at = now.datetime().with().subsec_nanosecond(0).build().map_err(|_| behind())?;
+    let before = at.checked_sub(SignedDuration::from_secs(1)).map_err(|_| behind())?;
+    Ok((Cadence::Once(at), before.to_string()))
 }
 
 /// Whether a question is asked no more often than it may be. Irregular times repeat within what is looked at here.

@@ -50,7 +50,7 @@ impl Principals {
         }
         let AddPerson { name, role, also } = add;
         let line = format!("{by}: {name} is known as {} from now on", role_name(role));
-        let person = Person { role, also, since_ms: self.base.clock.wall_ms() };
+        let person = Person { role, also, quiet: None, since_ms: self.base.clock.wall_ms() };
         let more = self.persons.borrow().with(&name, person)?;
         self.persons_are(more, &line).await?;
         Ok(name)
@@ -62,6 +62,7 @@ impl Principals {
         let person = Person {
             role: change.role.unwrap_or(before.role),
             also: change.also.unwrap_or(before.also),
+            quiet: change.quiet.unwrap_or(before.quiet),
             since_ms: before.since_ms,
         };
         let line = format!("{by}: {name} is {} from now on", role_name(person.role));
@@ -119,16 +120,21 @@ impl Principals {
             .iter()
             .map(|(name, one)| (name.clone(), role_name(one.role), one.also.join("\n"), one.since_ms))
             .collect();
+        let quiet: Vec<(String, String)> =
+            persons.all.iter().filter_map(|(name, one)| Some((name.clone(), one.quiet?.to_string()))).collect();
         let speaks_as = persons.speaks_as.clone();
         let written = self
             .base
             .store
             .run(move |connection| {
                 let transaction = connection.transaction()?;
-                transaction.execute_batch("DELETE FROM persons; DELETE FROM speaks_as")?;
+                transaction.execute_batch("DELETE FROM persons; DELETE FROM quiet_hours; DELETE FROM speaks_as")?;
                 for (name, role, also, since_ms) in &rows {
                     let values = params![name, role, also, signed(*since_ms)];
                     transaction.execute("INSERT INTO persons VALUES (?1, ?2, ?3, ?4)", values)?;
+                }
+                for (name, hours) in &quiet {
+                    transaction.execute("INSERT INTO quiet_hours VALUES (?1, ?2)", params![name, hours])?;
                 }
                 for (principal, person) in &speaks_as {
                     transaction.execute("INSERT INTO speaks_as VALUES (?1, ?2)", params![principal, person])?;

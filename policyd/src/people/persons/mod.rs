@@ -10,6 +10,7 @@ use metnos_proto::doc::people::{self, PersonList, PersonView};
 use metnos_proto::executor::guests;
 use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Role, Standing};
 use metnos_proto::msg::people::{Household, MAX_ALSO, MAX_PERSON, MAX_PERSONS, Member};
+use metnos_proto::msg::quiet::Quiet;
 use metnos_reflex::reminder::others::{self, name_words};
 use rusqlite::Connection;
 
@@ -22,6 +23,7 @@ pub(crate) const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS persons (
         name TEXT PRIMARY KEY, role TEXT NOT NULL, also TEXT NOT NULL, since_ms INTEGER NOT NULL
     ) STRICT;
+    CREATE TABLE IF NOT EXISTS quiet_hours (person TEXT PRIMARY KEY, hours TEXT NOT NULL) STRICT;
     CREATE TABLE IF NOT EXISTS speaks_as (principal TEXT PRIMARY KEY, person TEXT NOT NULL) STRICT;";
 
 /// Names that would mislead.
@@ -34,6 +36,8 @@ pub struct Person {
     pub role: Role,
     /// What else the others say.
     pub also: Vec<String>,
+    /// When this person is not disturbed by what others send.
+    pub quiet: Option<Quiet>,
     /// Since when, in milliseconds since the epoch.
     pub since_ms: u64,
 }
@@ -106,7 +110,14 @@ impl Persons {
         for row in rows {
             let (name, role, also, since_ms) = row?;
             let role = role_of(&role).ok_or_else(|| StoreError::Damaged(format!("person {name}")))?;
-            persons.all.insert(name, Person { role, also, since_ms });
+            persons.all.insert(name, Person { role, also, quiet: None, since_ms });
+        }
+        let mut rows = connection.prepare("SELECT person, hours FROM quiet_hours")?;
+        for row in rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
+            let (name, hours) = row?;
+            let quiet = Quiet::read(&hours).zip(persons.all.get_mut(&name));
+            let (hours, person) = quiet.ok_or_else(|| StoreError::Damaged(format!("the quiet hours of {name}")))?;
+            person.quiet = Some(hours);
         }
         let mut rows = connection.prepare("SELECT principal, person FROM speaks_as")?;
         for row in rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
@@ -201,6 +212,7 @@ impl Persons {
             also: person.also.clone(),
             principals: self.principals(name),
             reached_at: self.reached_at(name),
+            quiet: person.quiet.map(|quiet| quiet.to_string()),
             folder: private_name(name, person).map(|folder| guests::private(&folder)),
             since_ms: person.since_ms,
         })
@@ -212,6 +224,7 @@ impl Persons {
             name: name.clone(),
             role: person.role,
             also: person.also.clone(),
+            quiet: person.quiet,
             principals: self.principals(name),
         };
         let owner = self.terminal.clone();
@@ -295,7 +308,7 @@ mod tests {
     use proptest::prelude::*;
 
     pub(super) fn person(role: Role, also: &[&str]) -> Person {
-        Person { role, also: also.iter().map(|one| (*one).to_owned()).collect(), since_ms: 1 }
+        Person { role, also: also.iter().map(|one| (*one).to_owned()).collect(), quiet: None, since_ms: 1 }
     }
 
     pub(super) fn household() -> Persons {

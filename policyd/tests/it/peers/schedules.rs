@@ -33,6 +33,7 @@ impl FakeSchedules {
             zone: "UTC".into(),
             state: ScheduleState::Active,
             moved_ms: 0,
+            held: String::new(),
             made_ms: self.made_ms.get(),
             sealed: false,
         };
@@ -53,7 +54,14 @@ impl FakeSchedules {
             let named = match &ask.change.which {
                 Which::Number(number) => one.number == *number,
                 Which::Called(text) => one.what.contains(text.as_str()),
-                Which::Only | Which::Timer | Which::Last | Which::All | Which::Given | Which::Place(_) => true,
+                Which::Only
+                | Which::Timer
+                | Which::Timers
+                | Which::Alarms
+                | Which::Last
+                | Which::All
+                | Which::Given
+                | Which::Place(_) => true,
             };
             named && (ask.principal.is_empty() || one.principal == ask.principal)
         };
@@ -61,7 +69,9 @@ impl FakeSchedules {
             one.state = match ask.change.act {
                 ScheduleAct::Cancel => ScheduleState::Cancelled,
                 ScheduleAct::Pause => ScheduleState::Paused,
-                ScheduleAct::Resume | ScheduleAct::Move(_) | ScheduleAct::Earlier(_) => ScheduleState::Active,
+                ScheduleAct::Resume | ScheduleAct::RunNow | ScheduleAct::Move(_) | ScheduleAct::Earlier(_) => {
+                    ScheduleState::Active
+                }
             };
             one.clone()
         });

@@ -150,6 +150,8 @@ fn planned(order: &Value) -> Order {
     let which = match word(order, "which") {
         "only" => Which::Only,
         "timer" => Which::Timer,
+        "timers" => Which::Timers,
+        "alarms" => Which::Alarms,
         "last" => Which::Last,
         "all" => Which::All,
         "given" => Which::Given,
