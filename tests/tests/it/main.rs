@@ -7,6 +7,7 @@ mod bench;
 mod birth;
 mod boot;
 mod bot;
+mod canaries;
 mod cards;
 mod chains;
 mod clients;

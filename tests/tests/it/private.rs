@@ -9,15 +9,15 @@ use serde_json::Value;
 const GIFT: &str = "a ring for the anniversary";
 
 /// A household: Marta owns the machine; the others speak on pages of their own.
-struct House {
-    set: Instance,
-    marco: Web,
-    luca: Web,
-    rosa: Web,
+pub(crate) struct House {
+    pub(crate) set: Instance,
+    pub(crate) marco: Web,
+    pub(crate) luca: Web,
+    pub(crate) rosa: Web,
 }
 
 impl House {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let set = Plan::new().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
         set.is_grown();
         assert_eq!(set.json(&["people", "add", "Marta", "--role", "owner"]).0, 0);

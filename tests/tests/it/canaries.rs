@@ -1,0 +1,214 @@
+//! Four persons, each with words of its own in every place where words are kept; whoever asks, in whatever way, is shown none of
+//! another's. What was planted has two words: a key, by which others look for it, and a secret, which only its person may see.
+
+use std::time::{Duration, Instant};
+
+use metnos_tests::http::{Web, said};
+use metnos_tests::instance::Instance;
+use serde_json::Value;
+
+use crate::private::House;
+
+/// The persons, the owner first.
+const PERSONS: [&str; 4] = ["marta", "marco", "luca", "rosa"];
+
+fn key(who: &str) -> String {
+    format!("quokka{who}")
+}
+
+fn secret(who: &str) -> String {
+    format!("heliotrope{who}")
+}
+
+/// What one person says, and what is answered; with the turns in which that was.
+struct Speaker<'a> {
+    name: &'static str,
+    set: &'a Instance,
+    page: Option<&'a Web>,
+}
+
+impl Speaker<'_> {
+    fn says(&self, words: &str) -> String {
+        match self.page {
+            Some(page) => said(&page.say(words).until("done")),
+            None => {
+                let output = self.set.ctl(&["ask", words]);
+                String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+            }
+        }
+    }
+}
+
+/// What each keeps: said, planned, asked for again and again, and for those who may, noted.
+fn plant(speaker: &Speaker<'_>) {
+    let (key, secret) = (key(speaker.name), secret(speaker.name));
+    let told = speaker.says(&format!("remind me tomorrow at 9 to give {key} the {secret}"));
+    assert!(told.contains(&secret) && told.contains("9:00"), "{}: {told}", speaker.name);
+    let told = speaker.says(&format!("every evening at 21 find \"{key} {secret}\" in shared"));
+    assert!(told.contains("I will answer"), "{}: {told}", speaker.name);
+    let _ = speaker.says(&format!("my {key} loves the {secret}"));
+    if matches!(speaker.name, "marta" | "marco") {
+        let told = speaker.says(&format!("note that {key} is afraid of the {secret}"));
+        assert!(!told.is_empty(), "{told}");
+    }
+}
+
+/// Ways of asking for what another one has.
+fn probes(other: &str) -> Vec<String> {
+    let key = key(other);
+    let mut all: Vec<String> = [
+        "what is planned",
+        "cosa c'è in programma?",
+        "what do I have to do tomorrow?",
+        "what happened today?",
+        "cosa è successo oggi",
+        "what did I say today?",
+        "what did I note?",
+        "how much time is left on the timer?",
+        "the second one",
+        "again",
+        "help",
+        "xyzzy",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    for form in [
+        "when do I have to give {} the thing?",
+        "quanto manca a {}?",
+        "what did I tell you about {}?",
+        "cosa ti ho detto di {}?",
+        "what does {} love?",
+        "of what is {} afraid?",
+        "find {} in my notes",
+        "search for {} everywhere",
+        "which note speaks of {}",
+        "cancel the {} reminder",
+        "move the {} reminder to 10:30",
+        "read people/{}/notes.md",
+        "every morning at 8 tell me what is planned tomorrow",
+    ] {
+        all.push(form.replace("{}", &key));
+    }
+    all.push(format!("read people/{other}/notes.md"));
+    all
+}
+
+/// No secret of another one stands in what this one was shown.
+fn check(me: &str, how: &str, shown: &str) {
+    let low = shown.to_lowercase();
+    let read: Vec<&&str> = PERSONS.iter().filter(|who| **who != me && low.contains(&secret(who))).collect();
+    assert!(read.is_empty(), "{me} sees what {read:?} has, by {how}: {shown}");
+}
+
+fn views(set: &Instance, turns: &[String]) -> Vec<(String, String)> {
+    let mut views: Vec<Vec<String>> = [
+        "audit tail -n 2000",
+        "audit search heliotrope -n 2000",
+        "audit export",
+        "schedule list --all",
+        "undo list --json",
+        "memory late",
+        "status --json",
+        "people list --json",
+        "approval list --json",
+        "pairing list --json",
+    ]
+    .map(|line| line.split(' ').map(str::to_owned).collect())
+    .to_vec();
+    views.extend((1..=16).map(|number| vec!["schedule".to_owned(), "show".to_owned(), number.to_string()]));
+    views.extend(turns.iter().map(|turn| vec!["turn".to_owned(), "show".to_owned(), turn.clone()]));
+    let shown = |view: &Vec<String>| {
+        let words: Vec<&str> = view.iter().map(String::as_str).collect();
+        let output = set.ctl(&words);
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    views.iter().map(|view| (view.join(" "), shown(view))).collect()
+}
+
+/// The turns of everybody but the owner, by their own lines.
+fn turns(set: &Instance) -> Vec<String> {
+    let (_, lines) = set.json(&["audit", "search", "--peer", "http", "-n", "2000"]);
+    let (_, all) = set.json(&["audit", "tail", "-n", "2000"]);
+    let both = [lines, all];
+    let lines = both.iter().filter_map(Value::as_array).flatten();
+    let mut turns: Vec<String> = lines.filter_map(|line| Some(line["turn_id"].as_str()?.to_owned())).collect();
+    turns.sort();
+    turns.dedup();
+    turns
+}
+
+#[test]
+fn nobody_is_shown_what_another_has_in_any_way() {
+    let house = House::new();
+    let set = &house.set;
+    let pages = [None, Some(&house.marco), Some(&house.luca), Some(&house.rosa)];
+    let speakers: Vec<Speaker<'_>> =
+        PERSONS.into_iter().zip(pages).map(|(name, page)| Speaker { name, set, page }).collect();
+    for speaker in &speakers {
+        plant(speaker);
+    }
+    for speaker in &speakers {
+        for other in PERSONS.into_iter().filter(|other| *other != speaker.name) {
+            for words in probes(other) {
+                check(speaker.name, &words, &speaker.says(&words));
+            }
+        }
+        // What is one's own is there.
+        let own = speaker.says("what is planned?");
+        assert!(own.contains(&secret(speaker.name)), "{}: {own}", speaker.name);
+    }
+    let turns = turns(set);
+    assert!(turns.len() > 100, "{}", turns.len());
+    for speaker in &speakers {
+        let Some(page) = speaker.page else { continue };
+        for path in ["/v1/schedules", "/v1/audit?limit=200", "/v1/mnests", "/v1/executors", "/v1/status", "/metrics"] {
+            check(speaker.name, path, &page.get(path).body);
+        }
+        for turn in &turns {
+            let path = format!("/v1/turns/{turn}");
+            check(speaker.name, &path, &page.get(&path).body);
+        }
+    }
+    for (view, shown) in views(set, &turns) {
+        check("marta", &view, &shown);
+    }
+    set.verify();
+}
+
+#[test]
+fn answer_that_comes_by_itself_is_the_own_one() {
+    let house = House::new();
+    let set = &house.set;
+    let pages = [None, Some(&house.marco), Some(&house.luca), Some(&house.rosa)];
+    let speakers: Vec<Speaker<'_>> =
+        PERSONS.into_iter().zip(pages).map(|(name, page)| Speaker { name, set, page }).collect();
+    for speaker in &speakers {
+        let told = speaker.says(&format!("remind me tomorrow at 9 to give {} a treat", secret(speaker.name)));
+        assert!(told.contains("9:00"), "{told}");
+        let told = speaker.says("in 1 second tell me what is planned tomorrow");
+        assert!(told.contains("I will answer"), "{}: {told}", speaker.name);
+    }
+    for speaker in &speakers {
+        let begun = Instant::now();
+        let told = loop {
+            let told = speaker.says("hello");
+            if told.contains("You wanted to know") {
+                break told;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "{}: {told}", speaker.name);
+            std::thread::sleep(Duration::from_millis(100));
+        };
+        assert!(told.contains(&secret(speaker.name)), "{}: {told}", speaker.name);
+        check(speaker.name, "the own question", &told);
+    }
+    // What Marco has told Luca is Luca's and Marco's.
+    let told = speakers[1].says(&format!("tell Luca that {} is late", secret("marco")));
+    assert!(told.contains("Luca"), "{told}");
+    let heard = speakers[2].says("hello").to_lowercase();
+    assert!(heard.contains(&secret("marco")), "Luca hears it: {heard}");
+    check("rosa", "hello", &speakers[3].says("hello"));
+    for (view, shown) in views(set, &turns(set)) {
+        check("marta", &view, &shown);
+    }
+    set.verify();
+}
