@@ -53,7 +53,7 @@ pub struct Schedules {
     /// The run of the door that fires now.
     door: String,
     shown: BTreeMap<String, Shown>,
-    /// When each principal is not disturbed by what others send; none as long as nobody has said so: then that waits.
+    /// Quiet hours by principal. None until policyd has sent them: what others send is held until then.
     quiet: Option<BTreeMap<String, Quiet>>,
     /// When the next one must be looked at; none as long as that was not looked up since the last change.
     next: Cell<Option<Option<u64>>>,

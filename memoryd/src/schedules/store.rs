@@ -359,8 +359,8 @@ impl ScheduleStore {
         Ok(last.flatten().and_then(|last| u64::try_from(last).ok()).unwrap_or(0).saturating_add(1))
     }
 
-    /// Of what whoever is reached at `to` was reminded from `from_ms` on and before `upto_ms`: the time at which it was due, and the
-    /// text; the last ones first, at most `most`.
+    /// The reminders that were delivered at `to` from `from_ms` on and before `upto_ms`: due time and text, the newest first, at most
+    /// `most`.
     ///
     /// # Errors
     /// When they cannot be read.

@@ -99,19 +99,8 @@ impl Policy {
         if !remind.to.is_empty() && !self.people.persons.borrow().is_self(&principal.name, &remind.to) {
             return self.keep_for_others(principal, (turn, trace), (remind, false), lang).await;
         }
-        let keep = KeepSchedule {
-            turn,
-            trace,
-            principal: principal.name.clone(),
-            to: self.people.persons.borrow().reminded_at(&principal.name),
-            from: String::new(),
-            kind: ScheduleKind::Reminder,
-            what: remind.what.join(" "),
-            when: remind.when.join(" "),
-            early: remind.early,
-            lang,
-            told_in: lang,
-        };
+        let (what, when) = (remind.what.join(" "), remind.when.join(" "));
+        let keep = KeepSchedule { what, when, early: remind.early, ..self.own(principal, (turn, trace), lang) };
         self.keep_one(trace, keep).await
     }
 
@@ -123,30 +112,38 @@ impl Policy {
         ask: &Ask,
         lang: Lang,
     ) -> Result<ScheduleList, Refusal> {
-        let keep = KeepSchedule {
+        let (what, when) = (ask.what.join(" "), ask.when.join(" "));
+        let keep = KeepSchedule { kind: ScheduleKind::Ask, what, when, ..self.own(principal, (turn, trace), lang) };
+        self.keep_one(trace, keep).await
+    }
+
+    /// A reminder of the principal's own, of nothing and at no time yet.
+    fn own(&self, principal: &Principal, (turn, trace): (TurnId, TraceId), lang: Lang) -> KeepSchedule {
+        KeepSchedule {
             turn,
             trace,
             principal: principal.name.clone(),
             to: self.people.persons.borrow().reminded_at(&principal.name),
             from: String::new(),
-            kind: ScheduleKind::Ask,
-            what: ask.what.join(" "),
-            when: ask.when.join(" "),
+            kind: ScheduleKind::Reminder,
+            what: String::new(),
+            when: String::new(),
             early: false,
             lang,
             told_in: lang,
-        };
-        self.keep_one(trace, keep).await
+        }
     }
 
     /// What the day of this turn's principal was like. It is the person's own, and read as such.
     ///
     /// # Errors
-    /// When the turn is not open, the words name no time, or memoryd does not answer.
+    /// When the turn is not open or has asked enough, the words name no time, or memoryd does not answer.
     pub(crate) async fn review(&self, ask: ReviewOrder) -> Result<DayReview, Refusal> {
         let principal = {
             let mut turns = self.calls.turns.borrow_mut();
             let turn = turns.known(ask.turn)?;
+            // It costs memoryd more than a list does.
+            turn.count_order()?;
             turn.flow.read(OWN, true);
             turn.principal.clone()
         };
@@ -298,6 +295,11 @@ impl Turn {
         if matches!(order, Order::Change(_)) && std::mem::replace(&mut self.changed, true) {
             return Err(too_many());
         }
+        self.count_order()
+    }
+
+    /// Counts an order towards [`MAX_OF_TURN`].
+    fn count_order(&mut self) -> Result<(), Refusal> {
         if self.scheduled >= MAX_OF_TURN {
             return Err(too_many());
         }

@@ -6,8 +6,8 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::policyd::Release;
 use metnos_proto::msg::schedule::{
-    Ask, FireAsk, KeepSchedule, Order, Remind, ReviewOrder, ScheduleAct, ScheduleChange, ScheduleKind, ScheduleOrder,
-    Which,
+    Ask, FireAsk, KeepSchedule, MAX_OF_TURN, Order, Remind, ReviewOrder, ScheduleAct, ScheduleChange, ScheduleKind,
+    ScheduleOrder, Which,
 };
 use serde_json::json;
 
@@ -82,7 +82,7 @@ fn question_at_another_time_stands_in_the_persons_words_or_is_not_kept() {
 }
 
 #[test]
-fn question_that_fires_reads_and_does_nothing_else_whoever_plans() {
+fn scheduled_question_can_only_read() {
     run(async {
         let folder = tempfile::tempdir().unwrap();
         let world = world(folder.path()).await;
@@ -103,7 +103,10 @@ fn question_that_fires_reads_and_does_nothing_else_whoever_plans() {
         }
         orders(&world, turn, Order::List(String::new())).await.unwrap();
         let review = ReviewOrder { turn, lang: Lang::En, when: String::new() };
-        assert!(planner.review(NO, review, []).await.is_ok());
+        for _ in 0..MAX_OF_TURN {
+            assert!(planner.review(NO, review.clone(), []).await.is_ok());
+        }
+        assert!(planner.review(NO, review, []).await.is_err(), "a turn asks so often and no more");
         let asked = cards(&*world.owner(OWNER).await).await;
         assert!(asked.is_empty(), "nobody is asked at night: {asked:?}");
     });

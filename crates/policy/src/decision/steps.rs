@@ -42,7 +42,7 @@ pub const NOT_OFFERED: &str = "executor.not_offered";
 pub const WAITING: &str = "executor.waiting";
 /// The rule that denies what changes something in a turn that only reads.
 pub const READS_ONLY: &str = "schedule.reads";
-/// The rule that denies what would have to be asked in such a turn.
+/// The rule that denies a call that needs an approval in such a turn.
 pub const UNASKED: &str = "schedule.unasked";
 /// The rule by which the owner has approved a card.
 pub const GIVEN: &str = "approval.given";
@@ -85,9 +85,9 @@ pub(super) fn not_gathered(what: &str) -> Verdict {
         .with_code(RefusalCode::Internal)
 }
 
-/// The denial where somebody would have to be asked, in a turn that nobody has begun.
+/// The denial of a call that needs an approval, in an unattended turn.
 fn unasked(question: &Verdict) -> Verdict {
-    let why = format!("nobody is asked in a turn that nobody has begun: {}", question.why);
+    let why = format!("an unattended turn asks for no approval: {}", question.why);
     Verdict::deny(UNASKED, why).with_remedy("ask for it yourself")
 }
 

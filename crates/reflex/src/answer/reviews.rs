@@ -64,24 +64,10 @@ mod tests {
         DayLine { at: at.to_owned(), what: what.to_owned() }
     }
 
-    fn quiet() -> DayReview {
-        DayReview {
-            requests: 0,
-            done: Vec::new(),
-            all_done: 0,
-            unmet: Vec::new(),
-            all_unmet: 0,
-            reminded: Vec::new(),
-            all_reminded: 0,
-            to_come: Vec::new(),
-            waiting: 0,
-        }
-    }
-
     #[test]
     fn review_says_what_there_is_and_nothing_of_the_rest() {
-        assert_eq!(told(Lang::En, "", &quiet(), ""), "Today: you asked me for nothing.\n");
-        assert_eq!(told(Lang::It, "ieri", &quiet(), ""), "Ieri: non mi hai chiesto niente.\n");
+        assert_eq!(told(Lang::En, "", &DayReview::default(), ""), "Today: you asked me for nothing.\n");
+        assert_eq!(told(Lang::It, "ieri", &DayReview::default(), ""), "Ieri: non mi hai chiesto niente.\n");
         let day = DayReview {
             requests: 14,
             done: vec![line("2026-11-24T08:05:00Z", "add milk to the shopping list")],
@@ -89,7 +75,7 @@ mod tests {
             unmet: vec![line("2026-11-24T10:12:00Z", "send a mail")],
             all_unmet: 1,
             waiting: 1,
-            ..quiet()
+            ..DayReview::default()
         };
         let said = told(Lang::En, "", &day, "");
         assert_eq!(

@@ -9,7 +9,7 @@ use metnos_proto::edge::RpcError;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::Received;
-use metnos_proto::msg::planner::{CancelTurn, TurnDone};
+use metnos_proto::msg::planner::{CancelTurn, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::PromptRegistered;
 use metnos_proto::msg::schedule::{FireAsk, Firing, FiringEnd, ScheduleKind};
 use metnos_proto::payload::Sealed;
@@ -17,8 +17,8 @@ use metnos_reflex::answer::shorten;
 use metnos_texts::{Key, tell};
 use tokio::sync::Notify;
 
-use super::super::Door;
 use super::super::speaker::{NoteDelivery, NoteSink, Speaker, SpeakerSession, TurnNote};
+use super::super::{Door, phrases};
 use super::{AGAIN_MS, TRIES, notes, text};
 
 /// The longest answer that is given, in bytes.
@@ -155,11 +155,13 @@ impl Door {
         let registered = PromptRegistered { turn: fired.turn, trace: fired.trace, unborn: 0 };
         self.open(&voice, (fired.lang, String::new()), &registered, words, None).await;
         if tokio::time::timeout(Duration::from_millis(within_ms), sink.over.notified()).await.is_err() {
-            // What it has said so far is given.
+            // What it has said so far is given, and that it is not all.
             let cancel = CancelTurn { turn: fired.turn };
             if let Err(error) = self.peers.planner.cancel_turn(fired.trace, cancel, []).await {
                 tracing::info!(%error, "a question that takes too long could not be stopped");
             }
+            let why = phrases::too_long(fired.lang);
+            sink.done.borrow_mut().get_or_insert(TurnDone { turn: fired.turn, end: TurnEnd::Broken, why });
         }
         Ok(sink.answer())
     }

@@ -29,6 +29,23 @@ impl Index {
             .during("reading the executors")
     }
 
+    /// The number of the first line that was written at this moment or later, of lines up to `head`; one more than `head` when none
+    /// was. It halves what is left, so it looks at few lines. Where the clock was set back, it is one of those about there.
+    ///
+    /// # Errors
+    /// When the database says no.
+    pub fn first_since(&self, ts_ms: u64, head: u64) -> Result<u64> {
+        let (mut low, mut high) = (1, head.saturating_add(1));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.row(middle)? {
+                Some(row) if row.ts_ms >= ts_ms => high = middle,
+                Some(_) | None => low = middle + 1,
+            }
+        }
+        Ok(low)
+    }
+
     /// The effect class of an executor that was born once; `None` for any other.
     ///
     /// # Errors

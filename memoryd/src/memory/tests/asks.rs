@@ -145,6 +145,15 @@ fn review_tells_what_was_done_and_what_not_of_that_person_and_time_alone() {
     assert_eq!(to_come, ["call"]);
     assert_eq!(words(&review(&mut memory, PEER, "yesterday").done), ["note: buy milk"]);
     assert_eq!(review(&mut memory, CHAT, "today").requests, 0, "somebody else");
+    assert_eq!(review(&mut memory, PEER, "in 1999").requests, 0, "long ago");
+    let (index, head) = (memory.chronicle().index(), memory.chronicle().head().seq);
+    let written = |seq: u64| index.row(seq).unwrap().unwrap().ts_ms;
+    for seq in 1..=head {
+        let first = index.first_since(written(seq), head).unwrap();
+        assert!(first <= seq && written(first) == written(seq), "{first} {seq}");
+    }
+    assert_eq!(index.first_since(u64::MAX, head).unwrap(), head + 1);
+    assert_eq!(index.first_since(0, head).unwrap(), 1);
     let member = Member {
         quiet: None,
         name: "Marco".into(),

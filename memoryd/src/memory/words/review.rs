@@ -68,17 +68,7 @@ impl Memory {
             rows.extend(self.said_between(principal, span)?);
         }
         rows.sort_unstable_by_key(|row| row.seq);
-        let mut review = DayReview {
-            requests: count(rows.len()),
-            done: Vec::new(),
-            all_done: 0,
-            unmet: Vec::new(),
-            all_unmet: 0,
-            reminded: Vec::new(),
-            all_reminded: 0,
-            to_come: Vec::new(),
-            waiting: 0,
-        };
+        let mut review = DayReview { requests: count(rows.len()), ..DayReview::default() };
         for row in &rows {
             let (lines, all) = match self.became(row)? {
                 Became::Done => (&mut review.done, &mut review.all_done),
@@ -98,18 +88,19 @@ impl Memory {
         Ok(review)
     }
 
-    /// The lines of what this principal said then.
+    /// The lines of what this principal said then; the last [`MAX_REQUESTS`] of them. What lies outside is not looked at.
     fn said_between(&self, principal: &str, (from_ms, upto_ms): Stretch) -> Result<Vec<IndexRow>> {
-        let (mut found, mut before) = (Vec::new(), u64::MAX >> 1);
+        let (index, head) = (self.chronicle().index(), self.chronicle().head().seq);
+        let (first, mut before) = (index.first_since(from_ms, head)?, index.first_since(upto_ms, head)?);
+        let mut found = Vec::new();
         while found.len() < MAX_REQUESTS {
-            let page = self.chronicle().index().said_by(principal, before, PAGE)?;
-            let Some(last) = page.last() else { break };
-            before = last.seq;
-            let is_past = last.ts_ms < from_ms;
-            found.extend(page.into_iter().filter(|row| from_ms <= row.ts_ms && row.ts_ms < upto_ms));
-            if is_past {
+            let page = index.said_by(principal, before, PAGE)?;
+            let Some(last) = page.last().map(|row| row.seq) else { break };
+            found.extend(page.into_iter().filter(|row| first <= row.seq));
+            if last < first {
                 break;
             }
+            before = last;
         }
         Ok(found)
     }

@@ -88,12 +88,7 @@ impl FakeSchedules {
             requests: 1,
             done: vec![DayLine { at: "2026-11-24T09:00:00Z".into(), what: format!("{} {}", ask.principal, ask.when) }],
             all_done: 1,
-            unmet: Vec::new(),
-            all_unmet: 0,
-            reminded: Vec::new(),
-            all_reminded: 0,
-            to_come: Vec::new(),
-            waiting: 0,
+            ..DayReview::default()
         }
     }
 

@@ -17,7 +17,7 @@ pub struct DayLine {
 }
 
 /// What a person's day was like, or another stretch of time. Each list has its first lines, at most [`MAX_LINES`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DayReview {
     /// How many requests the person has made in that time.
