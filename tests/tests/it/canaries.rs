@@ -39,6 +39,12 @@ impl Speaker<'_> {
     }
 }
 
+/// All of them: the owner at the terminal, the others on pages of their own.
+fn speakers(house: &House) -> Vec<Speaker<'_>> {
+    let pages = [None, Some(&house.marco), Some(&house.luca), Some(&house.rosa)];
+    PERSONS.into_iter().zip(pages).map(|(name, page)| Speaker { name, set: &house.set, page }).collect()
+}
+
 /// What each keeps: said, planned, asked for again and again, and for those who may, noted.
 fn plant(speaker: &Speaker<'_>) {
     let (key, secret) = (key(speaker.name), secret(speaker.name));
@@ -141,9 +147,7 @@ fn turns(set: &Instance) -> Vec<String> {
 fn nobody_is_shown_what_another_has_in_any_way() {
     let house = House::new();
     let set = &house.set;
-    let pages = [None, Some(&house.marco), Some(&house.luca), Some(&house.rosa)];
-    let speakers: Vec<Speaker<'_>> =
-        PERSONS.into_iter().zip(pages).map(|(name, page)| Speaker { name, set, page }).collect();
+    let speakers = speakers(&house);
     for speaker in &speakers {
         plant(speaker);
     }
@@ -179,9 +183,7 @@ fn nobody_is_shown_what_another_has_in_any_way() {
 fn answer_that_comes_by_itself_is_the_own_one() {
     let house = House::new();
     let set = &house.set;
-    let pages = [None, Some(&house.marco), Some(&house.luca), Some(&house.rosa)];
-    let speakers: Vec<Speaker<'_>> =
-        PERSONS.into_iter().zip(pages).map(|(name, page)| Speaker { name, set, page }).collect();
+    let speakers = speakers(&house);
     for speaker in &speakers {
         let told = speaker.says(&format!("remind me tomorrow at 9 to give {} a treat", secret(speaker.name)));
         assert!(told.contains("9:00"), "{told}");

@@ -112,8 +112,8 @@ pub fn order(text: &str, envelope: &Envelope) -> Option<Order> {
     }
 }
 
-/// The questions at another time as which words can be taken. Which of them is one depends on what executors understand; whoever
-/// judges an order can find out by it whether the words bear it out.
+/// The ways to split words into a time and a question. Which question is understood depends on the executors; policyd checks with it
+/// that the time and the question of an order stand in the person's words.
 #[must_use]
 pub fn asked_at_another_time(text: &str, envelope: &Envelope) -> Vec<Ask> {
     let text = addressed(text, &envelope.home.butler).bare;

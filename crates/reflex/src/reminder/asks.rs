@@ -8,8 +8,9 @@ use metnos_proto::msg::schedule::{Ask, MAX_WHAT, MAX_WHEN};
 use metnos_when::{Grain, Kind, Zoned};
 
 use super::{languages, now_of, read};
-use crate::reminder::forms;
+use crate::reminder::forms::{self, is_word_of};
 use crate::words::phrase::Phrase;
+use crate::words::when::number_word;
 
 /// Words of which one stands in every time that comes again and again. Reading times costs more than all the rest.
 const AGAIN: &str = "every|each|daily|hourly|weekly|monthly|weekdays|weekends|ogni|tutti|tutte|giornalmente|quotidianamente|settimanalmente|\
@@ -43,12 +44,13 @@ const MAX_TIME_WORDS: usize = 10;
 #[must_use]
 pub fn asks(text: &str, envelope: &Envelope) -> Vec<(Ask, Lang)> {
     let (Some(now), Some(phrase)) = (now_of(envelope), Phrase::of(text, envelope.lang)) else { return Vec::new() };
-    let again = phrase.words.iter().any(|word| is_one_of(AGAIN, &word.plain));
+    let again = phrase.words.iter().any(|word| is_word_of(AGAIN, &word.plain));
     let told = |from: usize| head(TELLS, &phrase, from).or_else(|| head(REMINDS, &phrase, from));
-    if !again && (0..phrase.len()).all(|from| told(from).is_none()) {
+    let once = phrase.words.iter().any(|word| names_an_hour(&word.plain));
+    if !again && (!once || (0..phrase.len()).all(|from| told(from).is_none())) {
         return Vec::new();
     }
-    let found = languages(&phrase).find_map(|lang| parts(&phrase, lang, &now).map(|parts| (parts, lang)));
+    let found = languages(&phrase).find_map(|lang| parts(&phrase, lang, &now, again).map(|parts| (parts, lang)));
     let Some((parts, lang)) = found else { return Vec::new() };
     let is_sound = |ask: &Ask| {
         let (what, when) = (ask.what.concat(), ask.when.concat());
@@ -57,8 +59,11 @@ pub fn asks(text: &str, envelope: &Envelope) -> Vec<(Ask, Lang)> {
     parts.into_iter().filter(is_sound).map(|ask| (ask, lang)).collect()
 }
 
-fn is_one_of(words: &str, said: &str) -> bool {
-    words.split('|').any(|word| word.trim() == said)
+/// Whether a word may stand in a time that names an hour: without one, no time is looked for.
+fn names_an_hour(word: &str) -> bool {
+    const HOURS: &str = "noon|midday|midnight|mezzogiorno|mezzanotte|hour|hours|ora|ore|minute|minutes|minuto|minuti|second|seconds|\
+        secondo|secondi|half|mezz|quarter|quarto";
+    word.bytes().any(|byte| byte.is_ascii_digit()) || number_word(word).is_some() || is_word_of(HOURS, word)
 }
 
 /// How many words from `from` on are of one of these forms.
@@ -88,7 +93,7 @@ fn is_time(phrase: &Phrase<'_>, (begin, end): (usize, usize), lang: Lang, now: &
 }
 
 /// When, and what is asked then: with what asks to be told, and without it.
-fn parts(phrase: &Phrase<'_>, lang: Lang, now: &Zoned) -> Option<Vec<Ask>> {
+fn parts(phrase: &Phrase<'_>, lang: Lang, now: &Zoned, again: bool) -> Option<Vec<Ask>> {
     let all = phrase.len();
     let time = |begin: usize, once: bool| {
         let last = (begin + MAX_TIME_WORDS).min(all.saturating_sub(1));
@@ -105,14 +110,14 @@ fn parts(phrase: &Phrase<'_>, lang: Lang, now: &Zoned) -> Option<Vec<Ask>> {
     if let Some((told, reminds)) = lead
         && let Some(end) = time(told, true)
     {
-        let is_question = phrase.words.get(end).is_some_and(|word| is_one_of(QUESTIONS, &word.plain));
-        let is_order = phrase.words.get(end).is_some_and(|word| is_one_of(ORDERS, &word.plain));
+        let is_question = phrase.words.get(end).is_some_and(|word| is_word_of(QUESTIONS, &word.plain));
+        let is_order = phrase.words.get(end).is_some_and(|word| is_word_of(ORDERS, &word.plain));
         return (is_question || !reminds && !is_order).then(|| vec![ask(phrase, (told, end), (end, all))]);
     }
     // "… every morning at 8". Of what is planned on every Monday a question is answered now.
     let first = all.saturating_sub(MAX_TIME_WORDS).max(1);
-    let begin = (first..all).find(|begin| is_time(phrase, (*begin, all), lang, now, false))?;
-    let is_question = phrase.words.first().is_some_and(|word| is_one_of(QUESTIONS, &word.plain));
+    let begin = (first..all).filter(|_| again).find(|begin| is_time(phrase, (*begin, all), lang, now, false))?;
+    let is_question = phrase.words.first().is_some_and(|word| is_word_of(QUESTIONS, &word.plain));
     let reminds = lead.is_some_and(|(_, reminds)| reminds);
     (!is_question && !reminds).then(|| asked(phrase, (begin, all), (0, begin), true))
 }
@@ -122,11 +127,11 @@ fn asked(phrase: &Phrase<'_>, when: (usize, usize), (begin, end): (usize, usize)
     let whole = ask(phrase, when, (begin, end));
     if let Some(told) = head(TELLS, phrase, begin) {
         let bare = ask(phrase, when, (begin + told, end));
-        let is_question = phrase.words.get(begin + told).is_some_and(|word| is_one_of(QUESTIONS, &word.plain));
+        let is_question = phrase.words.get(begin + told).is_some_and(|word| is_word_of(QUESTIONS, &word.plain));
         return if is_question { vec![bare, whole] } else { vec![whole, bare] };
     }
     if let Some(told) = head(REMINDS, phrase, begin) {
-        let is_question = phrase.words.get(begin + told).is_some_and(|word| is_one_of(QUESTIONS, &word.plain));
+        let is_question = phrase.words.get(begin + told).is_some_and(|word| is_word_of(QUESTIONS, &word.plain));
         return if is_question { vec![ask(phrase, when, (begin + told, end))] } else { Vec::new() };
     }
     if again { vec![whole] } else { Vec::new() }

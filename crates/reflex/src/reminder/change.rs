@@ -2,7 +2,7 @@
 
 use metnos_proto::msg::schedule::{ScheduleAct, ScheduleChange, Which};
 
-use super::forms;
+use super::forms::{self, is_word_of};
 use crate::words::phrase::Phrase;
 
 const CANCELS: &str = "
@@ -178,15 +178,11 @@ pub(super) enum Before {
 /// How many words at the end say that something is to come earlier.
 pub(super) fn sooner(phrase: &Phrase<'_>) -> Option<usize> {
     let last = phrase.words.last().filter(|_| phrase.len() > 2)?;
-    is_one_of(SOONER, &last.plain).then_some(1)
-}
-
-fn is_one_of(words: &str, said: &str) -> bool {
-    words.split('|').any(|word| word == said)
+    is_word_of(SOONER, &last.plain).then_some(1)
 }
 
 fn place(said: &str) -> Option<u32> {
-    let at = PLACES.iter().position(|words| is_one_of(words, said))?;
+    let at = PLACES.iter().position(|words| is_word_of(words, said))?;
     u32::try_from(at + 1).ok()
 }
 
@@ -199,7 +195,7 @@ pub(super) fn moved(
 ) -> Option<ScheduleChange> {
     let all = phrase.plain();
     let said = forms::mended(all.iter().copied());
-    let towards = said[..end].iter().rev().take_while(|word| is_one_of(TOWARDS, word)).count();
+    let towards = said[..end].iter().rev().take_while(|word| is_word_of(TOWARDS, word)).count();
     let said = &said[..end - towards];
     let skip = forms::begins(PREFIXES, said).filter(|skip| *skip < said.len()).unwrap_or(0);
     let when = vec![when.to_owned()];
@@ -220,7 +216,7 @@ pub(super) fn moved(
     }
     let begin = skip + forms::begins(MOVES, &said[skip..])?;
     let which = match &said[begin..] {
-        [one] | [one, "forward" | "back" | "up"] if is_one_of(IT, one) => it()?,
+        [one] | [one, "forward" | "back" | "up"] if is_word_of(IT, one) => it()?,
         [.., "forward"] => which(phrase, &said[..said.len() - 1], begin, before)?,
         _ => which(phrase, said, begin, before)?,
     };
@@ -284,12 +280,12 @@ fn which(phrase: &Phrase<'_>, said: &[&str], begin: usize, before: Before) -> Op
     if forms::is_whole(ALL, rest) {
         return Some(all_of(rest));
     }
-    let skip = rest.iter().take_while(|word| is_one_of(ARTICLES, word)).count();
+    let skip = rest.iter().take_while(|word| is_word_of(ARTICLES, word)).count();
     let (rest, begin) = (&rest[skip..], begin + skip);
-    let thing = rest.iter().position(|word| is_one_of(THINGS, word));
+    let thing = rest.iter().position(|word| is_word_of(THINGS, word));
     match (rest, thing) {
         ([one] | [one, "one"], None) if was_listed => {
-            if is_one_of(LAST, one) {
+            if is_word_of(LAST, one) {
                 None
             } else {
                 place(one).map(Which::Place)
@@ -298,9 +294,9 @@ fn which(phrase: &Phrase<'_>, said: &[&str], begin: usize, before: Before) -> Op
         (["number" | "numero" | "no" | "n", number], None) if was_listed => place(number).map(Which::Place),
         (["timer" | "timers"], Some(0)) => Some(Which::Timer),
         ([_], Some(0)) => Some(Which::Only),
-        ([one], None) if before == Before::One && is_one_of(IT, one) => Some(Which::Last),
-        ([one, _], Some(1)) if is_one_of(LAST, one) => Some(Which::Last),
-        ([_, one], Some(0)) if is_one_of(LAST, one) => Some(Which::Last),
+        ([one], None) if before == Before::One && is_word_of(IT, one) => Some(Which::Last),
+        ([one, _], Some(1)) if is_word_of(LAST, one) => Some(Which::Last),
+        ([_, one], Some(0)) if is_word_of(LAST, one) => Some(Which::Last),
         ([one, _], Some(1)) if place(one).is_some() => place(one).map(Which::Place),
         ([_, number] | [_, "number" | "numero", number], Some(0)) if place(number).is_some() => {
             place(number).map(Which::Place)

@@ -1,7 +1,7 @@
 //! Questions for one thing that is planned: "how much time is left on the timer?", "when do I have to call the dentist?", "quanto manca
 //! alla pasta?". Pure.
 
-use super::forms;
+use super::forms::{self, is_word_of};
 use crate::words::phrase::Phrase;
 
 /// Questions for a reminder, alarm or timer, which stands behind them.
@@ -58,24 +58,20 @@ pub(super) fn asked(phrase: &Phrase<'_>) -> Option<String> {
     if let Some(begin) = forms::begins(OF_DEED, &said).or_else(|| forms::begins(OF_LEFT, &said))
         && begin < said.len()
         && said.len() - begin <= MAX_CALLED
-        && !said[begin..].iter().any(|word| is_one_of(THINGS, word))
+        && !said[begin..].iter().any(|word| is_word_of(THINGS, word))
     {
         return Some(phrase.typed(begin, said.len()).to_owned());
     }
     let begin = forms::begins(OF_THING, &said)?;
     let rest = &said[begin..];
-    if !rest.iter().any(|word| is_one_of(THINGS, word)) {
+    if !rest.iter().any(|word| is_word_of(THINGS, word)) {
         return None;
     }
-    let names = |word: &&str| !is_one_of(THINGS, word) && !is_one_of(FILLERS, word);
+    let names = |word: &&str| !is_word_of(THINGS, word) && !is_word_of(FILLERS, word);
     let first = rest.iter().position(&names);
     let Some(first) = first else { return Some(String::new()) };
     let last = rest.iter().rposition(names).unwrap_or(first);
     let called = &rest[first..=last];
-    let is_one = called.len() <= MAX_CALLED && !called.iter().any(|word| is_one_of(THINGS, word));
+    let is_one = called.len() <= MAX_CALLED && !called.iter().any(|word| is_word_of(THINGS, word));
     is_one.then(|| phrase.typed(begin + first, begin + last + 1).to_owned())
-}
-
-fn is_one_of(words: &str, said: &str) -> bool {
-    words.split('|').any(|word| word.trim() == said)
 }

@@ -17,8 +17,13 @@ pub(super) fn part(text: &str) -> Part<'_> {
     }
 }
 
+/// Whether a word is one of these, which bars separate.
+pub(super) fn is_word_of(words: &str, said: &str) -> bool {
+    words.split('|').any(|word| word.trim() == said)
+}
+
 pub(super) fn is_one_of(words: &str, said: Option<&&str>) -> bool {
-    said.is_some_and(|said| words.split('|').any(|word| word == *said))
+    said.is_some_and(|said| is_word_of(words, said))
 }
 
 /// How many of the words a form takes up from the first one on; `None` when they are not of this form.

@@ -1,6 +1,6 @@
 //! Questions for what is planned: "what is planned?", "which reminders do I have", "cosa mi devi ricordare?". Pure.
 
-use super::forms;
+use super::forms::{self, is_word_of};
 
 /// Questions that name no reminder.
 const LISTS: &str = "
@@ -72,17 +72,13 @@ const ABOUT: &str = "what|which|cosa|che|quali|anything";
 const WILL: &str = "what|which|quali|anything|have|you|got|to|me|us|of|about|are|going|will|do|need|am|i|we|supposed|be|should|is|there|hai|devi|mi|ci|di|vuoi|cosa|che|da|\
     puoi|this|week|today|tomorrow|tonight|next|month|oggi|domani|stasera|questa|settimana|later|dopo|d|altro";
 
-fn is_one_of(words: &str, said: &str) -> bool {
-    words.split('|').any(|word| word.trim() == said)
-}
-
 /// Whether words may ask for what is planned, by how they begin or what they name: reading times costs more than all the rest.
 pub(super) fn may_ask(said: &[&str]) -> bool {
     const BEGINS: &str = "what|whats|which|do|have|is|any|anything|something|my|our|show|list|read|tell|give|see|check|how|are|does|can|could|\
         cosa|che|quali|quale|quanti|quante|ho|abbiamo|hai|c|ci|mostra|mostrami|elenca|elencami|elenco|lista|leggi|leggimi|dimmi|dammi|\
         fammi|la|il|mia|mio|i|le|tutti|tutte|qualche|agenda|programma|controlla|all|reminders|reminder|alarms|alarm|timers|timer|\
         promemoria|sveglie|sveglia|allarmi";
-    said.iter().take(3).any(|word| is_one_of(BEGINS, word))
+    said.iter().take(3).any(|word| is_word_of(BEGINS, word))
 }
 
 /// Whether the words ask for what is planned, and for nothing else: each of them is known.
@@ -90,23 +86,23 @@ pub(super) fn is_asked(said: &[&str]) -> bool {
     if forms::is_whole(LISTS, said) {
         return true;
     }
-    let things = said.iter().filter(|word| is_one_of(THINGS, word)).count();
+    let things = said.iter().filter(|word| is_word_of(THINGS, word)).count();
     let covers = |more: &str| {
-        said.iter().all(|word| is_one_of(more, word) || is_one_of(THINGS, word) || is_one_of(FILLERS, word))
+        said.iter().all(|word| is_word_of(more, word) || is_word_of(THINGS, word) || is_word_of(FILLERS, word))
     };
     let lists = things == 1
-        && (said.iter().take(2).any(|word| is_one_of(ASKS, word)) || said.len() == 1)
+        && (said.iter().take(2).any(|word| is_word_of(ASKS, word)) || said.len() == 1)
         && covers(ASKS)
         && !one_alone(said);
-    let reminds = said.iter().filter(|word| is_one_of(REMINDS, word)).count() == 1;
-    let foretells = reminds && said.len() > 2 && said.iter().take(2).any(|word| is_one_of(ABOUT, word));
-    lists || foretells && said.iter().all(|word| is_one_of(WILL, word) || is_one_of(REMINDS, word))
+    let reminds = said.iter().filter(|word| is_word_of(REMINDS, word)).count() == 1;
+    let foretells = reminds && said.len() > 2 && said.iter().take(2).any(|word| is_word_of(ABOUT, word));
+    lists || foretells && said.iter().all(|word| is_word_of(WILL, word) || is_word_of(REMINDS, word))
 }
 
 /// Whether the words, of which those of a time were taken away, ask for what is planned then: for reminders, or for what is to be done.
 pub(super) fn is_asked_then(said: &[&str]) -> bool {
-    let begin = said.iter().take_while(|word| is_one_of(BETWEEN, word)).count();
-    let end = said.iter().rev().take_while(|word| is_one_of(BETWEEN, word)).count();
+    let begin = said.iter().take_while(|word| is_word_of(BETWEEN, word)).count();
+    let end = said.iter().rev().take_while(|word| is_word_of(BETWEEN, word)).count();
     let bare = said.get(begin..said.len().saturating_sub(end)).unwrap_or_default();
     // "What is on tomorrow": the word may belong to the question as well.
     let ends = (0..=end).map(|more| &said[begin.min(said.len())..(said.len() - end + more).max(begin)]);

@@ -256,16 +256,22 @@ fn languages(phrase: &Phrase<'_>) -> impl Iterator<Item = Lang> {
     std::iter::once(phrase.lang).chain(std::iter::once(other).filter(|_| phrase.spoken.is_none()))
 }
 
-fn listed_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned) -> Option<String> {
+/// The one time in the words, when it begins and where it stands, with the other words.
+fn beside_time<'a>(phrase: &'a Phrase<'_>, lang: Lang, now: &Zoned) -> Option<(Zoned, Range<usize>, Vec<&'a str>)> {
     let reading = read(phrase.text, lang, now);
-    let is_span = matches!(reading.kind, Kind::Instant | Kind::Interval) && reading.start.is_some();
+    let start = reading.start.filter(|_| matches!(reading.kind, Kind::Instant | Kind::Interval))?;
     let [span] = reading.spans.as_slice() else { return None };
     let outside = |word: &&crate::words::phrase::Word| word.end <= span.start || span.end <= word.start;
-    let mut rest: Vec<&str> = phrase.words.iter().filter(outside).map(|word| word.plain.as_str()).collect();
+    let rest = phrase.words.iter().filter(outside).map(|word| word.plain.as_str()).collect();
+    Some((start, span.clone(), rest))
+}
+
+fn listed_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned) -> Option<String> {
+    let (_, span, mut rest) = beside_time(phrase, lang, now)?;
     // "What's on tomorrow": the word belongs to both.
     let is_on = phrase.words.iter().any(|word| word.start == span.start && word.plain == "on");
     rest.extend(is_on.then_some("on"));
-    let when = phrase.text.get(span.clone()).filter(|when| is_span && when.len() <= MAX_WHEN)?;
+    let when = phrase.text.get(span).filter(|when| when.len() <= MAX_WHEN)?;
     listing::is_asked_then(&forms::mended(rest.into_iter())).then(|| when.to_owned())
 }
 

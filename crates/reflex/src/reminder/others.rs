@@ -7,7 +7,7 @@ use metnos_rank::words::words;
 
 use crate::answer::reminders;
 use crate::reminder::asked::Asked;
-use crate::reminder::forms::{self, Part};
+use crate::reminder::forms::{self, Part, is_word_of};
 use crate::words::phrase::Phrase;
 
 /// What stands before a name and is no part of it: "my mum", "la mamma".
@@ -84,15 +84,11 @@ const MAX_PREFIXES: usize = 4;
 /// Pronouns: they name nobody.
 const PRONOUNS: &str = "i|he|she|they|we|me|us|him|her|them|it|you|myself|io|tu|mi|ci|lui|lei|loro|noi|voi|te|se|nobody|nessuno|qualcuno|somebody|someone|anyone";
 
-fn is_one_of(all: &str, word: &str) -> bool {
-    forms::is_one_of(all, Some(&word))
-}
-
 /// The words of a name as they are compared: in small letters without accents, and without what stands before it.
 #[must_use]
 pub fn name_words(name: &str) -> Vec<String> {
     let mut all = words(name);
-    let skipped = all.iter().take_while(|word| is_one_of(BEFORE, word)).count();
+    let skipped = all.iter().take_while(|word| is_word_of(BEFORE, word)).count();
     all.drain(..skipped.min(all.len().saturating_sub(1)));
     all
 }
@@ -104,7 +100,7 @@ pub fn is_taken(name: &str) -> bool {
     let called: Vec<&str> = called.iter().map(String::as_str).collect();
     EVERYBODY_IS.contains(&called.join(" ").as_str())
         || called.is_empty()
-        || matches!(called[..], [one] if is_one_of(PRONOUNS, one))
+        || matches!(called[..], [one] if is_word_of(PRONOUNS, one))
 }
 
 /// Somebody who was named: who, and where the words go on.
@@ -125,7 +121,7 @@ enum Who<'a> {
 impl Who<'_> {
     fn at(self, said: &[&str], at: usize) -> Option<Found> {
         let Self::Known(people) = self else { return anybody(said, at) };
-        let begin = at + said.get(at..)?.iter().take_while(|word| is_one_of(BEFORE, word)).count();
+        let begin = at + said.get(at..)?.iter().take_while(|word| is_word_of(BEFORE, word)).count();
         let rest = said.get(begin..)?;
         let starts = |called: &[String]| {
             !called.is_empty() && rest.len() >= called.len() && called.iter().zip(rest).all(|(one, other)| one == other)
@@ -143,7 +139,7 @@ impl Who<'_> {
 /// Takes the word at `at` as the name of a person outside the household; `None` for pronouns, articles and stop words.
 fn anybody(said: &[&str], at: usize) -> Option<Found> {
     let word = said.get(at).filter(|word| word.len() > 2 && word.chars().all(char::is_alphabetic))?;
-    let is_name = !is_one_of(PRONOUNS, word) && !is_one_of(BEFORE, word) && !is_one_of(NO_SENTENCE, word);
+    let is_name = !is_word_of(PRONOUNS, word) && !is_word_of(BEFORE, word) && !is_word_of(NO_SENTENCE, word);
     is_name.then(|| Found { name: (*word).to_owned(), end: at + 1 })
 }
 
@@ -174,7 +170,7 @@ fn taken(
         }
         match forms::part(part) {
             Part::One(words) | Part::Maybe(words) if forms::is_one_of(words, said.get(at)) => at += 1,
-            Part::One(words) if is_one_of(words, ":") && marked(at) => {}
+            Part::One(words) if is_word_of(words, ":") && marked(at) => {}
             Part::One(_) => return None,
             Part::Maybe(_) => {}
         }
@@ -196,14 +192,14 @@ fn longest(
 /// Whether the words from `at` on are a sentence by themselves.
 fn is_sentence(said: &[&str], at: usize) -> bool {
     let rest = &said[at..];
-    let begins = rest.first().is_some_and(|first| is_one_of(SUBJECTS, first));
-    let fits = rest.first().is_some_and(|first| !is_one_of(NO_SENTENCE, first));
-    rest.len() > 1 && fits && (begins || rest.iter().any(|word| is_one_of(VERBS, word)))
+    let begins = rest.first().is_some_and(|first| is_word_of(SUBJECTS, first));
+    let fits = rest.first().is_some_and(|first| !is_word_of(NO_SENTENCE, first));
+    rest.len() > 1 && fits && (begins || rest.iter().any(|word| is_word_of(VERBS, word)))
 }
 
 /// Where a request can begin: at its first word, or behind what says nothing.
 fn beginnings<'a>(said: &'a [&str]) -> impl Iterator<Item = usize> + 'a {
-    let skipped = said.iter().take(MAX_PREFIXES).take_while(|word| is_one_of(PREFIXES, word)).count();
+    let skipped = said.iter().take(MAX_PREFIXES).take_while(|word| is_word_of(PREFIXES, word)).count();
     0..=skipped
 }
 

@@ -3,9 +3,10 @@
 use metnos_proto::envelope::Envelope;
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::schedule::MAX_WHEN;
-use metnos_when::{Kind, Zoned};
+use metnos_when::Zoned;
 
-use super::{forms, languages, now_of, read};
+use super::forms::{self, is_word_of};
+use super::{beside_time, languages, now_of};
 use crate::words::phrase::Phrase;
 
 /// Words of which one stands in every such question.
@@ -60,7 +61,7 @@ const BETWEEN: &str = "on|for|in|during|over|of|the|di|del|della|per|il|la|nel|n
 pub fn reviewed(text: &str, envelope: &Envelope) -> Option<(String, Lang)> {
     let phrase = Phrase::of(text, envelope.lang)?;
     let said = phrase.plain();
-    if !said.iter().any(|word| is_one_of(KEYS, word)) {
+    if !said.iter().any(|word| is_word_of(KEYS, word)) {
         return None;
     }
     if forms::is_whole(TODAY, &forms::mended(said.iter().copied())) {
@@ -70,25 +71,17 @@ pub fn reviewed(text: &str, envelope: &Envelope) -> Option<(String, Lang)> {
     languages(&phrase).find_map(|lang| Some((timed(&phrase, lang, &now)?, lang)))
 }
 
-fn is_one_of(words: &str, said: &str) -> bool {
-    words.split('|').any(|word| word.trim() == said)
-}
-
 /// The time of a question for what was, in the words as they stand: one that has begun.
 fn timed(phrase: &Phrase<'_>, lang: Lang, now: &Zoned) -> Option<String> {
-    let reading = read(phrase.text, lang, now);
-    let has_begun = reading.start.as_ref().is_some_and(|start| start <= now);
-    let [span] = reading.spans.as_slice() else { return None };
-    let outside = |word: &&crate::words::phrase::Word| word.end <= span.start || span.end <= word.start;
-    let rest: Vec<&str> = phrase.words.iter().filter(outside).map(|word| word.plain.as_str()).collect();
+    let (start, span, rest) = beside_time(phrase, lang, now)?;
+    let has_begun = start <= *now;
     let rest = forms::mended(rest.into_iter());
-    let begin = rest.iter().take_while(|word| is_one_of(BETWEEN, word)).count();
-    let end = rest.len() - rest.iter().rev().take_while(|word| is_one_of(BETWEEN, word)).count();
+    let begin = rest.iter().take_while(|word| is_word_of(BETWEEN, word)).count();
+    let end = rest.len() - rest.iter().rev().take_while(|word| is_word_of(BETWEEN, word)).count();
     let bare = rest.get(begin..end.max(begin))?;
-    let when = phrase.text.get(span.clone()).filter(|when| when.len() <= MAX_WHEN)?;
-    let is_span = matches!(reading.kind, Kind::Instant | Kind::Interval);
+    let when = phrase.text.get(span).filter(|when| when.len() <= MAX_WHEN)?;
     // "Of this week": what joins it to the question is no part of the time as it is said back.
-    let joined = |word: &&str| is_one_of(BETWEEN, &word.to_lowercase());
+    let joined = |word: &&str| is_word_of(BETWEEN, &word.to_lowercase());
     let when = when.split_once(' ').filter(|(first, _)| joined(first)).map_or(when, |(_, rest)| rest);
-    (is_span && has_begun && !bare.is_empty() && forms::is_whole(TIMED, bare)).then(|| when.to_owned())
+    (has_begun && !bare.is_empty() && forms::is_whole(TIMED, bare)).then(|| when.to_owned())
 }
