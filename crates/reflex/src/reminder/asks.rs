@@ -60,7 +60,7 @@ pub fn asks(text: &str, envelope: &Envelope) -> Vec<(Ask, Lang)> {
 }
 
 /// Whether a word may stand in a time that names an hour: without one, no time is looked for.
-fn names_an_hour(word: &str) -> bool {
+pub(super) fn names_an_hour(word: &str) -> bool {
     const HOURS: &str = "noon|midday|midnight|mezzogiorno|mezzanotte|hour|hours|ora|ore|minute|minutes|minuto|minuti|second|seconds|\
         secondo|secondi|half|mezz|quarter|quarto";
     word.bytes().any(|byte| byte.is_ascii_digit()) || number_word(word).is_some() || is_word_of(HOURS, word)

@@ -2,6 +2,7 @@
 
 use metnos_proto::msg::schedule::{ScheduleAct, ScheduleChange, Which};
 
+use super::asks::names_an_hour;
 use super::forms::{self, is_word_of};
 use crate::words::phrase::Phrase;
 
@@ -37,6 +38,10 @@ const MOVES: &str = "
     sposta|cambia|rimanda|posticipa|anticipa|rinvia
     spostami|rimandami
     spostare|cambiare|rimandare|posticipare|anticipare|rinviare";
+/// Those of them that are said of many things.
+const OTHER_MOVES: &str = "change|shift|bring|back|forward|off|cambia|cambiare|cambialo|cambiala";
+/// The most words of a name alone.
+const MAX_NAME: usize = 3;
 /// The same of the one that was just spoken of, in one word.
 const MOVES_IT: [&str; 12] = [
     "spostalo",
@@ -218,9 +223,29 @@ pub(super) fn moved(
     let which = match &said[begin..] {
         [one] | [one, "forward" | "back" | "up"] if is_word_of(IT, one) => it()?,
         [.., "forward"] => which(phrase, &said[..said.len() - 1], begin, before)?,
-        _ => which(phrase, said, begin, before)?,
+        _ => which(phrase, said, begin, before).or_else(|| bare_name(phrase, said, begin, &act))?,
     };
     (!matches!(which, Which::All | Which::Timers | Which::Alarms)).then_some(ScheduleChange { which, act })
+}
+
+/// The reminder that is called by its name alone: "move the dentist to 10:30". Nothing else is put to a time of day but what is in
+/// a calendar, and that is called so.
+fn bare_name(phrase: &Phrase<'_>, said: &[&str], begin: usize, act: &ScheduleAct) -> Option<Which> {
+    let (ScheduleAct::Move(when) | ScheduleAct::Earlier(when)) = act else { return None };
+    let verb = said.get(begin.checked_sub(1)?)?;
+    let when = when.join(" ");
+    let is_year = when.split(|c: char| !c.is_ascii_digit()).any(|number| number.len() > 2);
+    let names_hour = when.split(|c: char| !c.is_alphanumeric()).any(names_an_hour);
+    if is_word_of(OTHER_MOVES, verb) || is_year || !names_hour {
+        return None;
+    }
+    let skip = said[begin..].iter().take_while(|word| is_word_of(ARTICLES, word)).count();
+    let name = &said[begin + skip..];
+    let is_value = |at: usize| phrase.words.get(at).is_some_and(|word| word.is_value);
+    let is_name = (1..=MAX_NAME).contains(&name.len())
+        && !name.iter().any(|word| OTHERS.contains(word) || place(word).is_some() || is_word_of(IT, word))
+        && !(begin..said.len()).any(is_value);
+    is_name.then(|| Which::Called(phrase.typed(begin + skip, said.len()).to_owned()))
 }
 
 /// Whether words may ask for a reminder at another time: reading times costs more than all the rest.

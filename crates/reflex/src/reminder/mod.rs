@@ -1,6 +1,7 @@
 //! Requests for reminders: "remind me tomorrow at 9 to call the dentist", "what is planned", "cancella il promemoria del dentista".
 //! It finds of what and when in the words, as they stand there; what is not wholly clear it asks for. Pure.
 
+mod ahead;
 mod asked;
 pub mod asks;
 mod change;
@@ -346,6 +347,9 @@ fn half(phrase: &Phrase<'_>, now: &Zoned, people: &[PersonNamed]) -> Option<Half
     let asks = |word: &str| KEYS.iter().any(|key| word.starts_with(key));
     if !forms::mended(phrase.words.iter().map(|word| word.plain.as_str())).into_iter().any(asks) {
         return None;
+    }
+    if let Some(half) = ahead::half(phrase, now) {
+        return Some(half);
     }
     let spans = spans(phrase.text, read(phrase.text, phrase.lang, now));
     let is_time = |at: usize| {

@@ -68,6 +68,64 @@ fn reminders_are_found_with_what_and_when_in_both_languages() {
 }
 
 #[test]
+fn reminder_comes_a_while_before_something_at_a_time() {
+    for (text, what, when) in [
+        ("remind me half an hour before the meeting at 15:00", "meeting at 15:00", "half an hour before 15:00"),
+        (
+            "Remind me 30 minutes before my dentist appointment tomorrow at 9",
+            "dentist appointment tomorrow at 9",
+            "30 minutes before tomorrow at 9",
+        ),
+        (
+            "please remind me an hour before the game on Friday at 8 pm",
+            "game on Friday at 8 pm",
+            "an hour before on Friday at 8 pm",
+        ),
+        ("ricordami mezz'ora prima della riunione delle 15", "riunione delle 15", "mezz'ora prima delle 15"),
+        (
+            "avvisami 20 minuti prima della partita di domani alle 18",
+            "partita di domani alle 18",
+            "20 minuti prima di domani alle 18",
+        ),
+    ] {
+        let Some(Order::Remind(remind)) = order(text) else { panic!("{text}: {:?}", order(text)) };
+        assert_eq!((remind.what.join(" ").as_str(), remind.when.join(" ").as_str()), (what, when), "{text}");
+    }
+    for text in [
+        "remind me what we did half an hour before the meeting at 15:00",
+        "what happens an hour before the game at 8 pm",
+        "I left half an hour before the meeting at 15:00",
+    ] {
+        assert_eq!(order(text), None, "{text}");
+    }
+}
+
+#[test]
+fn reminder_is_moved_by_its_name_alone_and_nothing_else_is() {
+    for (text, name, when) in [
+        ("move the dentist to 10:30", "dentist", "10:30"),
+        ("postpone the bins to 8 pm", "bins", "8 pm"),
+        ("sposta il dentista alle 10:30", "dentista", "alle 10:30"),
+        ("rimanda la spazzatura a domani alle 9", "spazzatura", "a domani alle 9"),
+    ] {
+        let Some(Order::Change(change)) = order(text) else { panic!("{text}: {:?}", order(text)) };
+        let wanted = (Which::Called(name.to_owned()), ScheduleAct::Move(vec![when.to_owned()]));
+        assert_eq!((change.which, change.act), wanted, "{text}");
+    }
+    for text in [
+        "move the photos to 2024",
+        "move notes/a.md to 10",
+        "move the meeting to 15:00",
+        "change the filter at 10",
+        "move the photos to the folder summer",
+        "I moved the dentist to 10:30",
+        "sposta la riunione alle 15",
+    ] {
+        assert_eq!(order(text), None, "{text}");
+    }
+}
+
+#[test]
 fn list_of_reminders_is_asked_for_in_many_ways() {
     for text in [
         "what is planned",
