@@ -470,7 +470,7 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         ask: AskFired,
         []: [Sealed; 0],
     ) -> Served<AskedThen, 0> {
-        Ok((self.memory.ask_fired(&ask)?, []))
+        Ok((self.memory.ask_fired(self.asker(RoleName::Policyd), &ask)?, []))
     }
 }
 

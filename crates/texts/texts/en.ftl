@@ -109,7 +109,18 @@ ask-changed = { $act ->
     [moved] I will answer “{ $what }” { $when } instead.
    *[other] { $act }: “{ $what }” ({ $when }).
 }
-ask-answer = You wanted to know “{ $what }”:
+ask-answer = “{ $what }”, as you asked:
+do-made = I will do this { $when } ({ $zone }): “{ $what }”. I ask nobody then, and tell you what became of it. Say “undo” to take it back.
+do-named = done by itself: “{ $what }”
+do-changed = { $act ->
+    [cancelled] I will not do “{ $what }” by myself any more ({ $when }).
+    [paused] Paused: “{ $what }” ({ $when }).
+    [resumed] I do “{ $what }” by myself again ({ $when }).
+    [moved] I will do “{ $what }” { $when } instead.
+   *[other] { $act }: “{ $what }” ({ $when }).
+}
+do-done = “{ $what }”, as planned:
+do-unsure = I began “{ $what }” as planned and was interrupted. I do not know whether it was done, and do not do it twice: please look.
 review-head = { $when ->
     [none] Today
    *[other] { $when }
@@ -329,6 +340,7 @@ said-try = { $executor ->
     [fs_restore] bringing a file or folder back
     [fs_write] writing a file
     [note_add] adding a note
+    [schedule] planning a reminder
     [shell_run] running a program
     [text_search] searching the files
     [undo] taking back the last change
@@ -653,9 +665,10 @@ refusal = { $rule ->
     [schedule-literal] of what and when I remind you must stand in your own words, so I planned nothing
     [schedule-turn] that is more than I plan for one request. Say anew what is still to be done
     [schedule-unattended] nobody has asked for this, so nothing was planned
-    [schedule-often] I answer a question by myself at most every 15 minutes, so I planned nothing. Name a longer time
-    [schedule-asks] I answer as many questions by myself as I keep for one person. Cancel some of them first: ask “what is planned?”
+    [schedule-often] I answer or do something by myself at most every 15 minutes, so I planned nothing. Name a longer time
+    [schedule-asks] I answer or do as much by myself as I keep for one person. Cancel some of them first: ask “what is planned?”
     [schedule-reads] that changes something, and nobody was there who asked for it. Ask for it yourself
+    [schedule-level] what you change here an adult agrees to each time, so I do not do it by myself
     [schedule-unasked] somebody would have to be asked about that, and nobody was there. Ask for it yourself
     [people-private] that is in somebody's private folder, and only that person is shown what is there
     [people-unknown] I know nobody called so here, so I passed nothing on

@@ -109,7 +109,18 @@ ask-changed = { $act ->
     [moved] Risponderò a «{ $what }» { $when }.
    *[other] { $act }: «{ $what }» ({ $when }).
 }
-ask-answer = Volevi sapere «{ $what }»:
+ask-answer = «{ $what }», come mi hai chiesto:
+do-made = Lo farò { $when } ({ $zone }): «{ $what }». In quel momento non chiederò nulla a nessuno e ti dirò com’è andata. Di’ «annulla» per tornare indietro.
+do-named = da fare da solo: «{ $what }»
+do-changed = { $act ->
+    [cancelled] Non farò più da solo «{ $what }» ({ $when }).
+    [paused] In pausa: «{ $what }» ({ $when }).
+    [resumed] Faccio di nuovo da solo «{ $what }» ({ $when }).
+    [moved] Farò «{ $what }» { $when }.
+   *[other] { $act }: «{ $what }» ({ $when }).
+}
+do-done = «{ $what }», come previsto:
+do-unsure = Ho cominciato «{ $what }» come previsto e sono stato interrotto. Non so se è stato fatto e non lo faccio due volte: per favore controlla.
 review-head = { $when ->
     [none] Oggi
    *[other] { $when }
@@ -329,6 +340,7 @@ said-try = { $executor ->
     [fs_restore] ripristinare un file o una cartella
     [fs_write] scrivere un file
     [note_add] aggiungere una nota
+    [schedule] programmare un promemoria
     [shell_run] eseguire un programma
     [text_search] cercare nei file
     [undo] annullare l'ultima modifica
@@ -652,9 +664,10 @@ refusal = { $rule ->
     [schedule-literal] che cosa e quando ricordarti deve stare nelle tue parole, quindi non ho programmato niente
     [schedule-turn] è più di quanto programmo per una sola richiesta. Di' di nuovo quello che manca
     [schedule-unattended] non me l'ha chiesto nessuno, quindi non ho programmato niente
-    [schedule-often] rispondo da solo a una domanda al massimo ogni 15 minuti, quindi non ho programmato niente. Di’ un intervallo più lungo
-    [schedule-asks] rispondo già da solo a tante domande quante ne tengo per una persona. Annullane prima qualcuna: chiedi «che cosa c’è in programma?»
+    [schedule-often] faccio qualcosa da solo al massimo ogni 15 minuti, quindi non ho programmato niente. Di’ un intervallo più lungo
+    [schedule-asks] faccio già da solo tante cose quante ne tengo per una persona. Annullane prima qualcuna: chiedi «che cosa c’è in programma?»
     [schedule-reads] questo modifica qualcosa, e non c'era nessuno che lo avesse chiesto. Chiedilo tu
+    [schedule-level] quello che cambi tu lo approva ogni volta un adulto, quindi non lo faccio da solo
     [schedule-unasked] per questo bisognerebbe chiedere a qualcuno, e non c'era nessuno. Chiedilo tu
     [people-private] è nella cartella privata di qualcuno, e solo quella persona può vedere che cosa contiene
     [people-unknown] qui non conosco nessuno che si chiami così, quindi non ho riferito niente

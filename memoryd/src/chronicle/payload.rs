@@ -225,7 +225,7 @@ payloads! {
 
     /// `schedule_event`: what became of a schedule; what an act does not concern is left out.
     ScheduleEvent = "schedule_event" {
-        /// `made`, `paused`, `resumed`, `cancelled`, `begun`, `delivered`, `unsure` or `refused`.
+        /// `made`, `paused`, `resumed`, `cancelled`, `moved`, `begun`, `opened`, `delivered`, `unsure` or `refused`.
         act: String,
         /// Whether one that was made is a question, which is answered then.
         #[serde(default, skip_serializing_if = "is_false")]
@@ -239,6 +239,9 @@ payloads! {
         /// Who has it said, where that is another person than the one who is reminded: the name.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         from: String,
+        /// The digests of the calls that may change something when one that was made fires.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        frozen: Vec<String>,
         /// The civil time of a firing at which it was due; of another act, at which it was done.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         key: String,
@@ -382,10 +385,11 @@ impl ScheduleEvent {
     /// What is done when one that was made fires.
     #[must_use]
     pub const fn kind(&self) -> ScheduleKind {
-        match (self.message, self.ask) {
-            (true, _) => ScheduleKind::Message,
-            (false, true) => ScheduleKind::Ask,
-            (false, false) => ScheduleKind::Reminder,
+        match (self.message, self.ask, self.frozen.is_empty()) {
+            (true, ..) => ScheduleKind::Message,
+            (false, true, true) => ScheduleKind::Ask,
+            (false, true, false) => ScheduleKind::Do,
+            (false, false, _) => ScheduleKind::Reminder,
         }
     }
 
@@ -398,6 +402,7 @@ impl ScheduleEvent {
             assumed: Vec::new(),
             cadence: Value::Null,
             from: String::new(),
+            frozen: Vec::new(),
             key: String::new(),
             lang: String::new(),
             message: false,

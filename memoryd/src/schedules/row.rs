@@ -4,7 +4,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use metnos_proto::doc::schedule::{ScheduleState, ScheduleView};
-use metnos_proto::ids::TurnId;
+use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::schedule::ScheduleKind;
 use metnos_schedule::{Cadence, Language};
@@ -76,6 +76,10 @@ pub struct ScheduleRow {
     pub failures: u32,
     /// When it was put to another time last, in milliseconds since the epoch; 0 where it never was.
     pub moved_ms: u64,
+    /// The calls that may change something when it fires.
+    pub frozen: Vec<Blake3>,
+    /// The due time for which these were given out; empty before that.
+    pub opened: String,
 }
 
 /// A firing that is due.

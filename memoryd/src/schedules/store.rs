@@ -5,7 +5,7 @@ use std::path::Path;
 
 use jiff::civil::DateTime;
 use metnos_proto::doc::schedule::{FiringState, FiringView, ScheduleState};
-use metnos_proto::ids::TurnId;
+use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::schedule::{MAX_FIRINGS, ScheduleKind};
 use metnos_schedule::Cadence;
@@ -18,7 +18,7 @@ use crate::chronicle::payload::{PayloadRedacted, ScheduleEvent};
 use crate::error::{During, Error, Result};
 
 /// The version of the tables below.
-pub const VERSION: i64 = 4;
+pub const VERSION: i64 = 5;
 
 const TABLES: &str = "
     CREATE TABLE schedules (
@@ -29,7 +29,7 @@ const TABLES: &str = "
         principal TEXT NOT NULL,
         addressee TEXT NOT NULL,
         sender    TEXT NOT NULL,
-        kind      TEXT NOT NULL CHECK (kind IN ('reminder', 'message', 'ask')),
+        kind      TEXT NOT NULL CHECK (kind IN ('reminder', 'message', 'ask', 'do')),
         what      TEXT NOT NULL,
         words     TEXT NOT NULL,
         assumed   TEXT NOT NULL,
@@ -44,7 +44,9 @@ const TABLES: &str = "
         retry_ms  INTEGER NOT NULL DEFAULT 0,
         sendable  INTEGER NOT NULL,
         look_ms   INTEGER,
-        moved_ms  INTEGER NOT NULL DEFAULT 0
+        moved_ms  INTEGER NOT NULL DEFAULT 0,
+        frozen    TEXT NOT NULL,
+        opened    TEXT NOT NULL DEFAULT ''
     ) STRICT;
     CREATE INDEX schedules_live ON schedules (principal) WHERE state IN ('active', 'paused');
     CREATE INDEX schedules_turn ON schedules (turn) WHERE turn IS NOT NULL;
@@ -65,7 +67,7 @@ const TABLES: &str = "
     INSERT INTO progress VALUES (1, 0, '');";
 
 const COLUMNS: &str = "number, made_seq, made_ms, turn, principal, addressee, what, words, assumed, lang, cadence, state, after, begun, \
-    begun_by, missed, failures, retry_ms, sender, kind, moved_ms";
+    begun_by, missed, failures, retry_ms, sender, kind, moved_ms, frozen, opened";
 
 /// What an event says of a schedule: the names that the chronicle has for it.
 pub mod act {
@@ -79,6 +81,8 @@ pub mod act {
     pub const CANCELLED: &str = "cancelled";
     /// It fires at another time.
     pub const MOVED: &str = "moved";
+    /// A firing was begun that may change something: it is not begun a second time.
+    pub const OPENED: &str = "opened";
     /// A firing was begun.
     pub const BEGUN: &str = "begun";
     /// The person was reached.
@@ -115,6 +119,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ScheduleRow> {
     let text = |column: usize| row.get::<_, String>(column);
     let json =
         |column: usize| text(column).and_then(|text| serde_json::from_str(&text).map_err(|_| odd(column, &text)));
+    let frozen: Vec<String> = text(21).and_then(|text| serde_json::from_str(&text).map_err(|_| odd(21, &text)))?;
+    let frozen = frozen.iter().map(|digest| Blake3::parse(digest).ok_or_else(|| odd(21, digest)));
     let cadence: Cadence = text(10).and_then(|text| serde_json::from_str(&text).map_err(|_| odd(10, &text)))?;
     let state = text(11)?;
     let after = text(12)?;
@@ -141,6 +147,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ScheduleRow> {
         from: text(18)?,
         kind: ScheduleKind::named(&kind).ok_or_else(|| odd(19, &kind))?,
         moved_ms: number(row, 20)?,
+        frozen: frozen.collect::<rusqlite::Result<_>>()?,
+        opened: text(22)?,
     })
 }
 
@@ -456,6 +464,9 @@ fn enter(db: &Connection, event: &Event) -> rusqlite::Result<Option<u64>> {
                        ON CONFLICT (number, key) DO UPDATE SET state = 'begun'";
             db.prepare_cached(sql)?.execute(params![it, said.key, now, said.missed])?;
         }
+        act::OPENED => {
+            db.prepare_cached("UPDATE schedules SET opened = ?2 WHERE number = ?1")?.execute(params![it, said.key])?;
+        }
         act::DELIVERED => {
             ended(db, (it, &said.key), now, FiringState::Delivered)?;
             let sql = "UPDATE schedules SET begun = NULL, begun_by = '', failures = 0 WHERE number = ?1 AND begun = ?2";
@@ -494,8 +505,8 @@ fn set_look(db: &Connection, of: u64, at_ms: Option<u64>) -> rusqlite::Result<()
 
 fn made(db: &Connection, event: &Event, said: &ScheduleEvent) -> rusqlite::Result<()> {
     let sql = "INSERT OR IGNORE INTO schedules (number, made_seq, made_ms, turn, principal, addressee, what, words, assumed, lang,
-               cadence, state, after, sendable, sender, kind)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'active', ?12, ?13, ?14, ?15)";
+               cadence, state, after, sendable, sender, kind, frozen)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'active', ?12, ?13, ?14, ?15, ?16)";
     db.prepare_cached(sql)?.execute(params![
         signed(said.number),
         signed(event.seq),
@@ -512,6 +523,7 @@ fn made(db: &Connection, event: &Event, said: &ScheduleEvent) -> rusqlite::Resul
         super::can_be_sent_to(&said.to),
         said.from,
         said.kind().name(),
+        serde_json::to_string(&said.frozen).unwrap_or_default(),
     ])?;
     Ok(())
 }

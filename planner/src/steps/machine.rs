@@ -2,7 +2,7 @@
 //! registers the intent before the first act, and ends within its bounds whatever a model says.
 
 use metnos_proto::ids::HandleId;
-use metnos_proto::msg::common::{CallRef, Outcome, Refusal};
+use metnos_proto::msg::common::{CallRef, Lang, Outcome, Refusal};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::msg::policyd::MAX_SLOTS;
 use metnos_proto::prompt::{Message, Prompt, Reply, Stop};
@@ -100,6 +100,12 @@ impl StepLoop {
     #[must_use]
     pub const fn calls(&self) -> &Calls {
         &self.calls
+    }
+
+    /// The language of the words.
+    #[must_use]
+    pub const fn lang(&self) -> Lang {
+        self.setting.lang
     }
 
     /// What is asked first.

@@ -484,7 +484,7 @@ proptest! {
                     Event::Released(*place, result.to_string().into_bytes(), Label::CLEAN)
                 }
                 Some(Ask::Suspend) => Event::NotSuspended,
-                Some(Ask::Say(_) | Ask::Below(_) | Ask::Undo) => break,
+                Some(Ask::Say(_) | Ask::Below(_) | Ask::Undo | Ask::Schedule(_)) => break,
             };
             turn.on(next);
         }

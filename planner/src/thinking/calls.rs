@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use metnos_proto::ids::{Blake3, HandleId};
+use metnos_proto::ids::HandleId;
 use metnos_proto::json;
 use metnos_proto::msg::common::{CallRef, Label, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::schedule::frozen_call;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -91,10 +92,7 @@ pub enum CallRejection {
 }
 
 fn identity(executor: &str, arguments: &Value) -> String {
-    let mut bytes = executor.as_bytes().to_vec();
-    bytes.push(0);
-    bytes.extend(json::canonical(arguments));
-    Blake3::of(&bytes).to_string()
+    frozen_call(executor, arguments).to_string()
 }
 
 impl Calls {

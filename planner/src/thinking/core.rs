@@ -3,10 +3,12 @@
 
 mod round;
 
+use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::ids::HandleId;
-use metnos_proto::msg::common::{CallRef, Label, Outcome, Refusal};
+use metnos_proto::msg::common::{CallRef, Label, Lang, Outcome, Refusal};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::msg::policyd::Slot;
+use metnos_proto::msg::schedule::Order;
 use metnos_proto::prompt::{Message, Prompt, Reply, Stop};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +17,7 @@ use super::data;
 use super::prompt::{Frame, size};
 use super::reply::{ParsedReply, ResultRequest, parse_reply};
 use super::said::{self, Act, Became};
+use super::schedules::SCHEDULE;
 use super::speech::{self, EndReason};
 use super::tools;
 use super::{
@@ -59,6 +62,10 @@ pub enum Event {
     Undone(u32, u32),
     /// It was not.
     NotUndone(Refusal),
+    /// What was asked about the person's reminders was done: those that it was about.
+    Scheduled(ScheduleList),
+    /// It was not.
+    NotScheduled(Refusal),
 }
 
 /// What became of a call that waited.
@@ -96,6 +103,8 @@ pub enum Ask {
     Suspend,
     /// The last change of this person is to be taken back.
     Undo,
+    /// Something about the person's reminders.
+    Schedule(Order),
     /// The person is shown this below the answer: what was done, by the records.
     Below(String),
     /// The turn is over.
@@ -132,6 +141,9 @@ struct Entry {
     /// The last change is to be taken back, and policyd has not said yet what became of that.
     #[serde(default)]
     undoes: bool,
+    /// What is asked about the person's reminders, until policyd has answered.
+    #[serde(default)]
+    order: Option<Order>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -176,6 +188,20 @@ pub struct ModelLoop {
     /// What became of taking back the last change; `None` when nobody has asked for it.
     #[serde(default)]
     undone: Option<UndoState>,
+    /// What became of orders about reminders.
+    #[serde(default)]
+    orders: Vec<Ordered>,
+}
+
+/// An order about reminders that was answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Ordered {
+    /// The class of effects that it counts as.
+    class: String,
+    /// What was planned or changed, as the person is told; empty for a list, and where nothing was.
+    told: String,
+    /// Why it was not done.
+    refused: Option<String>,
 }
 
 /// Taking back the last change: once in a turn.
@@ -211,6 +237,7 @@ impl ModelLoop {
             window,
             answer: String::new(),
             undone: None,
+            orders: Vec::new(),
         }
     }
 
@@ -224,6 +251,12 @@ impl ModelLoop {
     #[must_use]
     pub const fn streams(&self) -> bool {
         self.frame.native
+    }
+
+    /// The language of the words.
+    #[must_use]
+    pub const fn lang(&self) -> Lang {
+        self.frame.lang
     }
 
     /// The executors of the calls that wait for a person's word.
@@ -271,6 +304,8 @@ impl ModelLoop {
             }
             (Stage::Acting, Event::Undone(undone, kept)) => self.has_undone(undone, kept),
             (Stage::Acting, Event::NotUndone(no)) => self.has_not_undone(&no),
+            (Stage::Acting, Event::Scheduled(list)) => self.has_scheduled(&list),
+            (Stage::Acting, Event::NotScheduled(no)) => self.has_not_scheduled(&no),
             (Stage::Suspended, Event::Settled(acts)) => self.settled(acts),
             (Stage::Suspended, Event::NotSuspended) => self.finish_round(),
             (
@@ -476,7 +511,22 @@ impl ModelLoop {
             let class = self.frame.classes.get(&one.executor).cloned().unwrap_or_default();
             Act { executor: one.executor.clone(), class, line, became }
         });
-        undone.chain(calls).collect()
+        let orders = self.orders.iter().map(|one| Act {
+            executor: SCHEDULE.to_owned(),
+            class: one.class.clone(),
+            line: 0,
+            became: match &one.refused {
+                None => Became::Done { used: true },
+                Some(why) => Became::Refused(why.clone()),
+            },
+        });
+        undone.chain(orders).chain(calls).collect()
+    }
+
+    /// What was planned, in the sentences of Metnos: nobody need trust the model's.
+    fn planned(&self) -> String {
+        let told = self.orders.iter().map(|one| one.told.as_str()).filter(|told| !told.is_empty());
+        told.collect::<Vec<_>>().join("\n")
     }
 
     fn end(&mut self, end: TurnEnd, why: Option<EndReason>) -> Vec<Ask> {
@@ -485,12 +535,14 @@ impl ModelLoop {
         let acts = self.acts();
         let is_told = !self.answer.trim().is_empty();
         let mut asks = Vec::new();
-        let below = said::below(&self.answer, &acts, lang);
+        let lines =
+            |parts: [String; 2]| parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
+        let below = lines([self.planned(), said::below(&self.answer, &acts, lang)]);
         if is_told && !below.is_empty() {
             asks.push(Ask::Below(below));
         }
         let why = why.map(|why| {
-            let done = if is_told { String::new() } else { said::done(&acts, lang) };
+            let done = if is_told { String::new() } else { lines([self.planned(), said::done(&acts, lang)]) };
             let sentence = speech::why(&why, lang);
             if done.is_empty() { sentence } else { format!("{sentence}\n{done}") }
         });

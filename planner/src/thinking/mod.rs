@@ -14,6 +14,7 @@ pub mod prompt;
 pub mod redact_stream;
 pub mod reply;
 pub mod said;
+pub mod schedules;
 mod schema;
 pub mod speech;
 pub mod text_calls;

@@ -15,8 +15,12 @@ use serde_json::Value;
 
 use super::BYTES_PER_TOKEN;
 use super::data::{line, marked, spoken, trust};
+use super::schedules::SCHEDULE;
 use super::schema::Schema;
 use super::tools::{self, OWN};
+
+/// The smallest window of a model, in tokens, that has room for the tool that plans.
+const PLANS_FROM: u32 = 8_192;
 
 /// What holds in every turn of every instance. It is written as people write, since a model reads it as they do: a change
 /// here is read aloud before it ships, and shows in `docs/prompt.md`.
@@ -92,6 +96,9 @@ pub struct Frame {
     /// The class of effects of each executor.
     #[serde(default)]
     pub classes: BTreeMap<String, String>,
+    /// What the person says now, and what that person has said last before: whoever begins a turn fills it in.
+    #[serde(default)]
+    pub said: Vec<String>,
 }
 
 impl Frame {
@@ -101,8 +108,9 @@ impl Frame {
     pub fn within(envelope: &Envelope, native: bool, window: u32) -> Self {
         let room = if window == 0 { usize::MAX } else { (window as usize / 2).saturating_mul(BYTES_PER_TOKEN) };
         let mut shown = envelope.candidates.len().min(MAX_SHOWN);
+        let plans = window == 0 || window >= PLANS_FROM;
         loop {
-            let frame = Self::of(envelope, native, shown);
+            let frame = Self::of(envelope, native, (shown, plans));
             let fits = size(&frame.prompt(&[], true)) <= room;
             if fits || shown <= 1 {
                 return frame;
@@ -111,9 +119,10 @@ impl Frame {
         }
     }
 
-    /// The frame of a turn that shows the best so many candidates.
-    fn of(envelope: &Envelope, native: bool, shown: usize) -> Self {
-        let tools = tools::of(&envelope.candidates[..shown.min(envelope.candidates.len())]);
+    /// The frame of a turn that shows the best so many candidates, and the tool that plans where it `plans`.
+    fn of(envelope: &Envelope, native: bool, (shown, plans): (usize, bool)) -> Self {
+        let mut tools = tools::of(&envelope.candidates[..shown.min(envelope.candidates.len())]);
+        tools.retain(|tool| plans || tool.name != SCHEDULE);
         let told = envelope.candidates.iter().filter(|one| metnos_reflex::takes_offset(&one.input));
         let (laws, files): (Vec<&File>, Vec<&File>) = envelope.files.iter().partition(|file| file.name == LAWS);
         let shown = |file: &File| {
@@ -148,6 +157,7 @@ impl Frame {
             offset: envelope.home.offset.clone(),
             told_offset: told.map(|one| one.name.clone()).collect(),
             classes: envelope.candidates.iter().map(|one| (one.name.clone(), one.class.clone())).collect(),
+            said: Vec::new(),
         }
     }
 
@@ -433,7 +443,11 @@ mod tests {
         assert!(few.tools.len() < all.tools.len() && few.tools.len() > OWN.len(), "{}", few.tools.len());
         assert!(size(&few.prompt(&[], true)) <= 1_500 * BYTES_PER_TOKEN);
         assert!(few.knows(&household(1).candidates[0].name));
-        assert_eq!(Frame::within(&household(1), true, 1).tools.len(), OWN.len() + 1, "one is always shown");
+        assert_eq!(
+            Frame::within(&household(1), true, 1).tools.len(),
+            OWN.len(),
+            "one is always shown, and nothing is planned"
+        );
     }
 
     #[test]

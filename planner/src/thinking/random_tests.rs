@@ -22,6 +22,7 @@ fn random_reply() -> impl Strategy<Value = Reply> {
         Just("plan".to_owned()),
         Just("missing".to_owned()),
         Just("undo".to_owned()),
+        Just("schedule".to_owned()),
         "\\PC{0,12}",
     ];
     let arguments = prop_oneof![
@@ -35,6 +36,7 @@ fn random_reply() -> impl Strategy<Value = Reply> {
         ], "look": [format!("c{n}")]})
         .to_string()),
         Just(json!({"summary": "x"}).to_string()),
+        Just(json!({"do": "list"}).to_string()),
     ];
     let stop = prop_oneof![Just(Stop::End), Just(Stop::Calls), Just(Stop::Length), Just(Stop::Stopped)];
     let call = ("[a-z0-9]{0,3}", name, arguments).prop_map(|(id, name, arguments)| ModelCall { id, name, arguments });

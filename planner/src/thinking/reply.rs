@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::CallRef;
 use metnos_proto::msg::memoryd::{MAX_WISHED, MAX_WISHED_BYTES, WishedField, WishedSignature};
+use metnos_proto::msg::schedule::Order;
 use metnos_proto::prompt::{MAX_CALLS as MAX_IN_REPLY, MAX_TOOL_NAME, Message, ModelCall, Reply, Stop};
 use metnos_reflex::answer::shorten;
 use serde::Deserialize;
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 
 use super::data::line;
 use super::prompt::Frame;
+use super::schedules::{self, SCHEDULE};
 use super::text_calls::{is_echo, looks_like_call, text_calls};
 use super::tools::{LOOK, MISSING, PLAN, UNDO};
 use super::{MAX_CALLS, MAX_SAID, Wish};
@@ -64,6 +66,8 @@ pub enum ToolAction {
     Missing(Wish),
     /// The last change is to be taken back.
     Undo,
+    /// Something about the person's reminders.
+    Schedule(Order),
 }
 
 /// A call of an executor.
@@ -336,6 +340,7 @@ fn want(name: &str, arguments: Map<String, Value>, frame: &Frame) -> Result<Tool
         PLAN => plan(&arguments, frame).map(ToolAction::Plan),
         MISSING => missing(&arguments).map(ToolAction::Missing),
         UNDO => Ok(ToolAction::Undo),
+        SCHEDULE => schedules::order(&arguments, &frame.said).map(ToolAction::Schedule),
         executor => call(executor, arguments, frame).map(ToolAction::Call),
     }
 }

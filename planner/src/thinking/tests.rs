@@ -4,16 +4,19 @@
 
 use std::collections::BTreeMap;
 
+use metnos_proto::doc::schedule::{ScheduleList, ScheduleState, ScheduleView};
 use metnos_proto::ids::HandleId;
 use metnos_proto::msg::common::{CallRef, Integrity, Label, Lang, Outcome, Readers, Refusal, RefusalCode};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::msg::policyd::Slot;
+use metnos_proto::msg::schedule::ScheduleKind;
 use metnos_proto::prompt::{Message, ModelCall, Prompt, Reply, Stop};
 use serde_json::{Value, json};
 
 use super::calls::RunResult;
 use super::core::{Ask, Event, ModelLoop, Settled, WAITING};
 use super::prompt::{Frame, opening};
+use super::schedules::MAX_ORDERS;
 use super::{MAX_SAID, MAX_SHOWN, MAX_THOUGHTS, MAX_USELESS, Wish};
 use crate::testing::{candidates, envelope};
 
@@ -152,6 +155,17 @@ fn on(
                 match fates.get("undo") {
                     Some(Fate::Denied(why)) => Event::NotUndone(Refusal::new(RefusalCode::Denied, "undo.words", *why)),
                     Some(Fate::Gives(..) | Fate::Fails | Fate::Asks) | None => Event::Undone(1, 0),
+                }
+            }
+            Ask::Schedule(order) => {
+                went.order.push(format!("schedule {order:?}"));
+                match fates.get("schedule") {
+                    Some(Fate::Denied(why)) => {
+                        Event::NotScheduled(Refusal::new(RefusalCode::Denied, "schedule.words", *why))
+                    }
+                    Some(Fate::Gives(..) | Fate::Fails | Fate::Asks) | None => {
+                        Event::Scheduled(ScheduleList(vec![planned("call the dentist")]))
+                    }
                 }
             }
             Ask::Below(text) => {
@@ -312,6 +326,64 @@ fn reference_written_as_a_text_is_an_error_that_says_how() {
         1,
         "a text about one is none"
     );
+}
+
+/// A reminder of tomorrow.
+fn planned(what: &str) -> ScheduleView {
+    let own = "cli:uid:1000".to_owned();
+    ScheduleView {
+        number: 3,
+        principal: own.clone(),
+        to: own,
+        person: String::new(),
+        kind: ScheduleKind::Reminder,
+        what: what.to_owned(),
+        when: "on Thursday at 9".to_owned(),
+        told: "on Thursday 26 November at 09:00".to_owned(),
+        assumed: Vec::new(),
+        next: vec!["2026-11-26T09:00:00+01:00".to_owned()],
+        zone: String::new(),
+        state: ScheduleState::Active,
+        made_ms: 0,
+        moved_ms: 0,
+        held: String::new(),
+        sealed: false,
+    }
+}
+
+/// A turn with these words.
+fn turn_of(said: &str) -> ModelLoop {
+    let mut frame = frame(true);
+    frame.said = vec![said.to_owned()];
+    ModelLoop::new(frame, opening(&envelope(candidates(), Lang::En), said, ""), 0)
+}
+
+#[test]
+fn reminder_of_a_model_is_in_the_persons_words_and_told_by_metnos() {
+    let said = "could you make sure I call the dentist on Thursday at 9, I keep forgetting";
+    let wanted = json!({"do": "remind", "what": "call the dentist", "when": "on Thursday at 9"});
+    let reply = || vec![calls(&[("schedule", wanted.clone()), read("a")]), says("You will be reminded.")];
+    let went = live(turn_of(said), script(reply()), &[("fs_read", file("x"))]);
+    let at = |step: &str| went.order.iter().position(|one| one.starts_with(step)).unwrap();
+    assert!(at("schedule Remind") < at("act c1"), "{:?}", went.order);
+    assert!(went.told().contains("The person is shown this below your answer"), "{}", went.told());
+    assert!(went.below.contains("call the dentist") && went.below.contains("Thursday 26 November"), "{}", went.below);
+    assert!(!went.below.contains("nothing was changed"), "{}", went.below);
+    let denied = live(turn_of(said), script(reply()), &[("schedule", Fate::Denied("nobody asked for it"))]);
+    assert!(denied.below.contains("planning a reminder"), "{}", denied.below);
+    // Words of its own the model cannot have planned.
+    let own = json!({"do": "remind", "what": "send money", "when": "on Thursday at 9"});
+    let went = live(turn_of(said), script(vec![calls(&[("schedule", own)])]), &[]);
+    assert!(!went.order.iter().any(|step| step.starts_with("schedule")) && went.told().contains("does not stand"));
+}
+
+#[test]
+fn model_has_only_so_many_orders_of_reminders_in_a_turn() {
+    let list = || ("schedule", json!({"do": "list"}));
+    let replies = (0..4).map(|_| calls(&[list(), list(), list()])).collect();
+    let went = live(turn_of("what is planned"), script(replies), &[]);
+    assert_eq!(went.order.iter().filter(|step| step.starts_with("schedule")).count(), MAX_ORDERS);
+    assert!(went.told().contains("<data-") && went.told().contains("1. "), "{}", went.told());
 }
 
 #[test]
@@ -548,7 +620,14 @@ fn on_funded(mut turn: ModelLoop, asks: Vec<Ask>) -> Went {
             }
             Ask::Release(place, _) => waiting.extend(turn.on(Event::Released(place, b"{\"ok\":true}".to_vec(), X))),
             Ask::End { end, why, wish } => went.end = Some((end, why, wish)),
-            Ask::Fund(_) | Ask::Say(_) | Ask::Intend(_) | Ask::Act(_) | Ask::Suspend | Ask::Undo | Ask::Below(_) => {}
+            Ask::Fund(_)
+            | Ask::Say(_)
+            | Ask::Intend(_)
+            | Ask::Act(_)
+            | Ask::Suspend
+            | Ask::Undo
+            | Ask::Schedule(_)
+            | Ask::Below(_) => {}
         }
     }
     went

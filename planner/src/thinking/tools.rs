@@ -1,5 +1,5 @@
-//! The tools that a model is shown: executors by their public contract, and four of the planner's own. Of those only `undo`
-//! has an effect, which policyd allows where the person's words ask for it. Their order and their bytes depend on nothing but the contracts, for caches of prompts.
+//! The tools that a model is shown: executors by their public contract, and five of the planner's own. Of those only `undo`
+//! and `schedule` have an effect, which policyd allows where the person's words ask for it. Their order and their bytes depend on nothing but the contracts, for caches of prompts.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +8,7 @@ use metnos_proto::prompt::{MAX_TOOL_NAME, MAX_TOOLS, Tool};
 use serde_json::{Map, Value};
 
 use super::data::line;
+use super::schedules::{self, SCHEDULE};
 use super::schema::Schema;
 
 /// Shows a result, or a part of one.
@@ -20,7 +21,7 @@ pub const MISSING: &str = "missing";
 /// Takes back the last change, when the person asks for that.
 pub const UNDO: &str = "undo";
 /// The planner's own.
-pub const OWN: [&str; 4] = [LOOK, MISSING, PLAN, UNDO];
+pub const OWN: [&str; 5] = [LOOK, MISSING, PLAN, SCHEDULE, UNDO];
 
 /// How a reference is written, for an argument that takes a text which nobody need have read.
 const TAKES_REFERENCE: &str = "(or a $ref)";
@@ -297,6 +298,7 @@ fn own() -> Vec<Tool> {
              argument that the person has named, and null for the others.",
             Schema::object(1, [("calls", calls.clone()), ("look", texts), ("later", calls)]),
         ),
+        schedules::tool(),
         tool(
             UNDO,
             "Takes back the last change made for this person: only when the person asks for that, and before any other call. \

@@ -13,6 +13,7 @@ use metnos_proto::msg::memoryd::{MAX_SUSPENDED_BYTES, ModelAsked, SuspendTurn};
 use metnos_proto::msg::mind::{MAX_REPLY, RoleModel, Think, Thought, ThoughtDelta};
 use metnos_proto::msg::planner::{CallState, TurnEnd};
 use metnos_proto::msg::policyd::{Act, Acted, FundTurn, Intent, Release, UndoLast};
+use metnos_proto::msg::schedule::ScheduleOrder;
 use metnos_proto::payload::Sealed;
 use metnos_proto::prompt::Reply;
 use metnos_proto::turn_log::Entry;
@@ -184,6 +185,15 @@ impl Turn {
                     or_no(undone.map(|(was, [])| Event::Undone(was.undone, was.kept)), Event::NotUndone)
                 });
             }
+            Ask::Schedule(order) => {
+                let (policyd, lang) = (Rc::clone(&self.planner.policyd), turn.lang());
+                under_way.spawn_local(async move {
+                    match policyd.schedule(trace, ScheduleOrder { turn: id, lang, order }, []).await {
+                        Ok((doc, list)) => Ok(doc.open(list).map_or_else(Event::NotScheduled, Event::Scheduled)),
+                        Err(error) => or_no(Err(error), Event::NotScheduled),
+                    }
+                });
+            }
             Ask::Below(text) => {
                 // A paragraph of its own, whatever the answer ended with.
                 let gap = if self.open_line.get() { "\n\n" } else { "\n" };
@@ -260,7 +270,9 @@ impl Turn {
             | Event::Settled(_)
             | Event::NotSuspended
             | Event::Undone(..)
-            | Event::NotUndone(_) => return Ok(()),
+            | Event::NotUndone(_)
+            | Event::Scheduled(_)
+            | Event::NotScheduled(_) => return Ok(()),
         };
         let Some(one) = turn.calls().get(*place).filter(|one| one.state == State::Running) else { return Ok(()) };
         self.tell((*place, &one.executor), state, detail).await

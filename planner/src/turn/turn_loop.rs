@@ -38,6 +38,8 @@ impl TurnLoop {
         }
         let mut frame = Frame::within(envelope, model.tools, model.context);
         frame.lang = lang;
+        let before = envelope.recent.last().map(|recent| recent.text.clone());
+        frame.said = std::iter::once(words.to_owned()).chain(before).collect();
         Self::Tools(Box::new(ModelLoop::new(frame, impossible(known) + &opening(envelope, words, data), model.context)))
     }
 
@@ -59,6 +61,14 @@ impl TurnLoop {
         match self {
             Self::Tools(turn) => turn.calls(),
             Self::Steps(turn) => turn.calls(),
+        }
+    }
+
+    /// The language of the words.
+    pub(super) fn lang(&self) -> Lang {
+        match self {
+            Self::Tools(turn) => turn.lang(),
+            Self::Steps(turn) => turn.lang(),
         }
     }
 

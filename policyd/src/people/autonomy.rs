@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use metnos_proto::doc::people::{AutonomyAnswer, LevelSet, PrincipalLevel};
 use metnos_proto::ids::TurnId;
-use metnos_proto::msg::common::{Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{Channel, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{AutonomyAsk, SetLevel};
 use rusqlite::{Connection, params};
 
 use crate::people::Principals;
+use crate::people::principal::Principal;
 use crate::store::{StoreError, not_durable, signed, unsigned};
 
 /// The longest raise, in seconds: a day.
@@ -206,7 +207,15 @@ impl Principals {
             None => return,
         };
         let Some((_, sender)) = before.name.split_once(':') else { return };
-        let Ok(now) = self.who(before.channel, sender) else { return };
+        let now = if before.channel == Channel::Scheduler {
+            // It is the turn of a person who is not there: what was given up when it began does not come back.
+            let level_of =
+                |now: Principal| Principal { channel: before.channel, level: now.level.min(before.level), ..now };
+            self.named_principal(&before.name).map(level_of)
+        } else {
+            self.who(before.channel, sender)
+        };
+        let Ok(now) = now else { return };
         if now.level == before.level {
             return;
         }

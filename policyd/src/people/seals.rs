@@ -144,6 +144,7 @@ impl Principals {
             early: false,
             lang,
             told_in: lang,
+            frozen: Vec::new(),
         };
         let kept = self.base.memory.keep_schedule(TraceId::NONE, keep, []).await;
         kept.map(|_| ()).map_err(metnos_proto::edge::RpcError::into_refusal)

@@ -13,6 +13,7 @@ use metnos_proto::msg::memoryd as memory;
 use metnos_proto::msg::memoryd::{CostStage, Decision};
 use metnos_proto::msg::policyd::{Acted, Ran};
 use metnos_proto::msg::sandboxd::{Reference, Resolve, Run, RunReport, SeenFolder};
+use metnos_proto::msg::schedule::frozen_call;
 use metnos_proto::payload::Sealed;
 
 use crate::approvals::cards::Asking;
@@ -241,6 +242,9 @@ impl Policy {
         let (mut granted, mut asking) = (None, None);
         match (&verdict.decision, judgement, gathered.signed, gathered.filled) {
             (memory::Verdict::Allow, Some(judgement), Some(signed), _) => {
+                if let (Some(turn), Ok(arguments)) = (self.calls.turns.borrow_mut().get_mut(call.turn), arrived.0) {
+                    turn.flow.frozen.remove(&frozen_call(&call.executor, arguments.value()));
+                }
                 granted = Some(self.grant(call, call_id, signed, judgement, arrived, &verdict.rule));
             }
             (memory::Verdict::Ask, Some(judgement), Some(signed), Some(filled)) => {

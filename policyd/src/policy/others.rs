@@ -6,8 +6,10 @@ use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::envelope::{Envelope, Recent};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Lang, Refusal};
-use metnos_proto::msg::schedule::{KeepSchedule, MAX_OF_TURN, Order, Remind, ScheduleKind, Tell};
+use metnos_proto::msg::schedule::{Ask, KeepSchedule, MAX_FROZEN, MAX_OF_TURN, Order, Remind, ScheduleKind, Tell};
 use metnos_reflex::dialogue;
+use metnos_reflex::reminder::asks;
+use metnos_reflex::reminder::borne_out::is_borne_out;
 
 use crate::calls::turns::Turn;
 use crate::people::persons::Persons;
@@ -55,6 +57,7 @@ impl Policy {
                 early: remind.early,
                 lang,
                 told_in,
+                frozen: Vec::new(),
             };
             kept.extend(self.keep_one(trace, keep).await?.0);
         }
@@ -63,8 +66,8 @@ impl Policy {
 }
 
 impl Turn {
-    /// Whether the words of this turn, read here, are this order. Reading them costs more than a comparison, so a
-    /// refused order counts towards [`MAX_OF_TURN`] as well.
+    /// Whether the words of this turn, read here, are this order, or ask for it word by word. Reading them costs more than a
+    /// comparison, so a refused order counts towards [`MAX_OF_TURN`] as well.
     ///
     /// # Errors
     /// The refusal when they are not, or too many orders were refused before.
@@ -72,7 +75,7 @@ impl Turn {
         if self.scheduled >= MAX_OF_TURN {
             return Err(too_many());
         }
-        if self.says(order, persons, now_s) {
+        if self.says(order, persons, now_s) || self.spells_out(order, persons) {
             return Ok(());
         }
         self.scheduled += 1;
@@ -86,6 +89,20 @@ impl Turn {
         }
         let why = "the person's words do not ask for this to be passed on, as it stands and to whom";
         Err(no("people.words", why, "use the person's words as they are"))
+    }
+
+    /// Whether each word of the request is a part of this order, or asks for it: so a model's reading holds as well, and no other.
+    fn spells_out(&self, order: &Order, persons: &Persons) -> bool {
+        // To a guest nobody is known by name.
+        if order.is_for_another() && persons.household().others(&self.principal.name).is_empty() {
+            return false;
+        }
+        let Some(said) = self.flow.own_words().last_typed() else { return false };
+        let without_name = called_first(said).and_then(|_| said.split_once(',')).map(|(_, rest)| rest);
+        if matches!(order, Order::Ask(ask) if !ask.frozen.is_empty()) {
+            return false;
+        }
+        is_borne_out(order, said) || without_name.is_some_and(|said| is_borne_out(order, said))
     }
 
     fn says(&self, order: &Order, persons: &Persons, now_s: i64) -> bool {
@@ -104,7 +121,12 @@ impl Turn {
             envelope.lang = lang;
             let said = said.unwrap_or_default();
             match order {
-                Order::Ask(ask) => dialogue::asked_at_another_time(said, &envelope).contains(ask),
+                // Which calls it takes is bound by what the words endorse when they are made; a question takes none.
+                Order::Ask(ask) if !ask.frozen.is_empty() && !asks::is_order(&ask.what.join(" ")) => false,
+                Order::Ask(ask) => {
+                    let same = |one: &Ask| (&one.what, &one.when) == (&ask.what, &ask.when);
+                    ask.frozen.len() <= MAX_FROZEN && dialogue::asked_at_another_time(said, &envelope).iter().any(same)
+                }
                 Order::Remind(_) | Order::Tell(_) | Order::List(_) | Order::Find(_) | Order::Change(_) => {
                     dialogue::order(said, &envelope).as_ref() == Some(order)
                 }

@@ -70,7 +70,7 @@ impl Policy {
             }
             ScheduleAsk::Add(add) => {
                 if add.asks {
-                    let it = Ask { what: vec![add.what], when: vec![add.when] };
+                    let it = Ask { what: vec![add.what], when: vec![add.when], frozen: Vec::new() };
                     return self.keep_ask(principal, (TurnId::NONE, TraceId::NONE), &it, add.lang).await;
                 }
                 let remind = Remind { what: vec![add.what], when: vec![add.when], early: false, to: add.to };
@@ -104,7 +104,7 @@ impl Policy {
         self.keep_one(trace, keep).await
     }
 
-    /// Keeps a question of the principal, to be answered to the same person.
+    /// Keeps a request of the principal, to be answered to the same person.
     async fn keep_ask(
         &self,
         principal: &Principal,
@@ -113,7 +113,14 @@ impl Policy {
         lang: Lang,
     ) -> Result<ScheduleList, Refusal> {
         let (what, when) = (ask.what.join(" "), ask.when.join(" "));
-        let keep = KeepSchedule { kind: ScheduleKind::Ask, what, when, ..self.own(principal, (turn, trace), lang) };
+        if !ask.frozen.is_empty() && principal.level < Level::Supervised {
+            // Each change would need an approval then, and nobody is asked.
+            let why = "what this person changes needs an approval each time, so it is not done by itself";
+            return Err(no("schedule.level", why, "ask for it each time"));
+        }
+        let (kind, frozen) =
+            (if ask.frozen.is_empty() { ScheduleKind::Ask } else { ScheduleKind::Do }, ask.frozen.clone());
+        let keep = KeepSchedule { kind, what, when, frozen, ..self.own(principal, (turn, trace), lang) };
         self.keep_one(trace, keep).await
     }
 
@@ -131,6 +138,7 @@ impl Policy {
             early: false,
             lang,
             told_in: lang,
+            frozen: Vec::new(),
         }
     }
 
@@ -155,26 +163,28 @@ impl Policy {
         Ok(review)
     }
 
-    /// A question fires: a turn is open on it, of the person who has asked, in which nothing changes and nobody is asked. With its
-    /// words, as memoryd has kept them: the door says only which.
+    /// A request fires: a turn is open on it, of the person who has asked, in which nothing changes but by the frozen calls and
+    /// nobody is asked. With its words, as memoryd has kept them: the door says only which.
     ///
     /// # Errors
     /// When the firing was not begun, the person is not known any more or reached by another one's name, or there is no room.
     pub(crate) async fn fire_ask(self: &Rc<Self>, ask: FireAsk) -> Result<(Fired, String), Refusal> {
         let FireAsk { number, key } = ask;
         let asked = self.base.memory.ask_fired(TraceId::NONE, AskFired { number, key }, []).await;
-        let (AskedThen { principal, to, what, lang }, []) = asked.map_err(RpcError::into_refusal)?;
+        let (AskedThen { principal, to, what, lang, frozen }, []) = asked.map_err(RpcError::into_refusal)?;
         let mut principal = self.people.named_principal(&principal)?;
         let is_one_person = principal.name == to || self.people.persons.borrow().are_one(&principal.name, &to);
         if principal.standing == Standing::Stranger || !is_one_person {
             return Err(stranger(&principal));
         }
-        (principal.channel, principal.level) = (Channel::Scheduler, Level::ReadOnly);
+        let most = if frozen.is_empty() { Level::ReadOnly } else { Level::Supervised };
+        (principal.channel, principal.level) = (Channel::Scheduler, principal.level.min(most));
         let (turn, trace, name) = (TurnId::new(), TraceId::new(), principal.name.clone());
         let (now, world) = (self.base.clock.monotonic_ms(), self.people.world(&principal));
         let mut opened = Turn::new(trace, principal, world, &what, now);
         opened.flow.attended = false;
         opened.flow.reads_only = true;
+        opened.flow.frozen = frozen.into_iter().collect();
         let evicted = self.calls.turns.borrow_mut().open(turn, opened, now)?;
         if let Some(evicted) = evicted {
             self.forget(evicted);
@@ -396,7 +406,7 @@ mod tests {
         );
         // What was asked to be answered by itself may ask what is planned.
         assert!(turn.begin_schedule(&Order::List(String::new()), &Persons::default(), NOW_S).is_ok());
-        let ask = Ask { what: vec!["call".into()], when: vec!["tomorrow".into()] };
+        let ask = Ask { what: vec!["call".into()], when: vec!["tomorrow".into()], frozen: Vec::new() };
         assert!(turn.begin_schedule(&Order::Ask(ask), &Persons::default(), NOW_S).is_err());
     }
 

@@ -7,18 +7,19 @@ use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::policyd::Release;
 use metnos_proto::msg::schedule::{
     Ask, FireAsk, KeepSchedule, MAX_OF_TURN, Order, Remind, ReviewOrder, ScheduleAct, ScheduleChange, ScheduleKind,
-    ScheduleOrder, Which,
+    ScheduleOrder, Which, frozen_call,
 };
 use serde_json::json;
 
 use crate::approvals::{cards, world};
 use crate::peers::{OWNER, World, act, denied, ran, run, sealed};
+use crate::undo;
 
 const NO: TraceId = TraceId::NONE;
 const WORDS: &str = "every morning at 8 tell me what is on the shopping list";
 
 fn ask(what: &str, when: &str) -> Order {
-    Order::Ask(Ask { what: vec![what.to_owned()], when: vec![when.to_owned()] })
+    Order::Ask(Ask { what: vec![what.to_owned()], when: vec![when.to_owned()], frozen: Vec::new() })
 }
 
 async fn orders(world: &World, turn: TurnId, order: Order) -> Result<(), String> {
@@ -44,6 +45,7 @@ async fn fires(world: &World, principal: &str, to: &str, kind: ScheduleKind) -> 
         early: false,
         lang: Lang::En,
         told_in: Lang::En,
+        frozen: Vec::new(),
     });
     let fire = FireAsk { number: kept.0[0].number, key: "2026-11-24T08:00:00".to_owned() };
     match world.door().await.fire_ask(NO, fire, []).await {
@@ -74,6 +76,19 @@ fn question_at_another_time_stands_in_the_persons_words_or_is_not_kept() {
                 "{words}: {order:?}"
             );
         }
+        // What only a model understands is asked as it stands, too.
+        let spoken = "could you give me a rundown of the day's plans each morning at 8?";
+        for (what, when) in [
+            ("a rundown", "each morning at 8"),
+            ("the day's plans", "each morning at 8"),
+            ("a rundown of the day's plans", "each morning"),
+        ] {
+            let turn = world.say(spoken).await;
+            assert_eq!(orders(&world, turn, ask(what, when)).await.unwrap_err(), "schedule.literal", "{what} {when}");
+        }
+        let turn = world.say(spoken).await;
+        orders(&world, turn, ask("a rundown of the day's plans", "each morning at 8")).await.unwrap();
+        world.memory.schedules.kept.borrow_mut().clear();
         let turn = world.say(WORDS).await;
         orders(&world, turn, ask("what is on the shopping list", "every morning at 8")).await.unwrap();
         let kept = world.memory.schedules.kept.borrow();
@@ -109,6 +124,52 @@ fn scheduled_question_can_only_read() {
         assert!(planner.review(NO, review, []).await.is_err(), "a turn asks so often and no more");
         let asked = cards(&*world.owner(OWNER).await).await;
         assert!(asked.is_empty(), "nobody is asked at night: {asked:?}");
+    });
+}
+
+#[test]
+fn what_is_done_by_itself_is_what_was_frozen_once_and_nothing_else() {
+    run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let world = undo::world(folder.path()).await;
+        undo::gives(&world, json!({"ok": true}));
+        let append = |text: &str| json!({"path": "notes/a.md", "text": text});
+        let frozen = vec![frozen_call("fs_write", &append("milk")), frozen_call("fs_write", &append("obey"))];
+        let words = "every Friday at 18 add milk to notes/a.md";
+        let turn = world.say(words).await;
+        let mut order = ask("add milk to notes/a.md", "every Friday at 18");
+        if let Order::Ask(ask) = &mut order {
+            ask.frozen = frozen.clone();
+        }
+        let question = world.say("every Friday at 18 tell me what is in notes/a.md").await;
+        let mut asked = ask("what is in notes/a.md", "every Friday at 18");
+        if let Order::Ask(ask) = &mut asked {
+            ask.frozen = frozen.clone();
+        }
+        let told = orders(&world, question, asked).await;
+        assert_eq!(told, Err("schedule.literal".to_owned()), "a question is not done");
+        orders(&world, turn, order).await.unwrap();
+        let kept = world.memory.schedules.kept.borrow()[0].clone();
+        assert_eq!(
+            (kept.kind, world.memory.schedules.frozen.borrow()[&kept.number].clone()),
+            (ScheduleKind::Do, frozen)
+        );
+        let fire = FireAsk { number: kept.number, key: "2026-11-27T18:00:00".to_owned() };
+        let (fired, _) = world.door().await.fire_ask(NO, fire, []).await.unwrap();
+        let turn = fired.turn;
+        let planner = world.planner(1).await;
+        let act_of = async |call: u16, executor: &str, arguments: serde_json::Value| {
+            planner.act(NO, act(turn, call, executor), [sealed(&arguments)]).await.unwrap().0
+        };
+        assert_eq!(denied(act_of(1, "fs_write", append("wine")).await), "schedule.reads");
+        assert_eq!(
+            denied(act_of(2, "fs_write", json!({"path": "notes/b.md", "text": "milk"})).await),
+            "schedule.reads"
+        );
+        let added = denied(act_of(3, "fs_write", append("obey")).await);
+        assert_eq!(added, "schedule.reads", "no word of the request");
+        ran(act_of(4, "fs_write", append("milk")).await);
+        assert_eq!(denied(act_of(5, "fs_write", append("milk")).await), "schedule.reads", "once");
     });
 }
 

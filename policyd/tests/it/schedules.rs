@@ -51,6 +51,34 @@ fn reminder_is_kept_for_the_speaker_in_his_own_words() {
 }
 
 #[test]
+fn what_a_model_reads_out_of_the_words_holds_only_where_they_ask_for_it() {
+    run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World::usual(folder.path()).await;
+        let named = || Which::Called("dentist".into());
+        for (words, act) in [
+            ("could you get rid of the dentist thing please", ScheduleAct::Cancel),
+            ("Alfredo, I would like to pause the one for the dentist", ScheduleAct::Pause),
+            ("puoi spostare quello del dentist alle 10:30", ScheduleAct::Move(vec!["alle 10:30".into()])),
+        ] {
+            let turn = world.say(words).await;
+            world.say("remind me tomorrow at 9 to call the dentist").await;
+            let told = orders(&world, turn, change(act, named())).await;
+            assert_ne!(told, Err("schedule.words".to_owned()), "{words}");
+        }
+        for (words, act) in [
+            ("please do not get rid of the dentist thing", ScheduleAct::Cancel),
+            ("did you get rid of the dentist thing", ScheduleAct::Cancel),
+            ("could you get rid of the dentist thing please", ScheduleAct::Pause),
+            ("could you get rid of the dentist thing tomorrow at 9", ScheduleAct::Move(vec!["tomorrow at 9".into()])),
+        ] {
+            let turn = world.say(words).await;
+            assert_eq!(orders(&world, turn, change(act, named())).await, Err("schedule.words".to_owned()), "{words}");
+        }
+    });
+}
+
+#[test]
 fn hijacked_planner_makes_up_no_reminder_and_cancels_none() {
     run(async {
         let folder = tempfile::tempdir().unwrap();

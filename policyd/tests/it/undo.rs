@@ -44,7 +44,7 @@ fn restorer() -> FakeExecutor {
     }
 }
 
-async fn world(folder: &std::path::Path) -> World {
+pub(crate) async fn world(folder: &std::path::Path) -> World {
     let (writer, restorer, reader) = (writer(), restorer(), FakeExecutor::reader("fs_read"));
     let all = vec![writer.clone(), restorer.clone(), reader.clone()];
     let world = World::settled(folder, all, &[&writer, &restorer, &reader]).await;
@@ -52,7 +52,7 @@ async fn world(folder: &std::path::Path) -> World {
     world
 }
 
-fn gives(world: &World, value: Value) {
+pub(crate) fn gives(world: &World, value: Value) {
     *world.sandbox.result.borrow_mut() = value;
 }
 

@@ -4,8 +4,10 @@
 use postcard_schema::Schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::ids::{TraceId, TurnId};
+use crate::ids::{Blake3, TraceId, TurnId};
+use crate::json;
 use crate::msg::common::Lang;
 use crate::words;
 
@@ -23,6 +25,10 @@ pub const MAX_OF_ONE: usize = 200;
 pub const MAX_ASKS_OF_ONE: usize = 20;
 /// How long it takes at least between two answers to such a question, in seconds.
 pub const ASK_EVERY_S: u64 = 900;
+/// The rule of the refusal of a request that was given out for this due time before, and may have changed something.
+pub const BEGUN_BEFORE: &str = "schedule.begun";
+/// The most calls that are frozen for one schedule.
+pub const MAX_FROZEN: usize = 4;
 /// The most schedules of an instance that may still fire.
 pub const MAX_SCHEDULES: usize = 100_000;
 /// The most schedules that one turn may make or change.
@@ -44,11 +50,13 @@ pub enum ScheduleKind {
     Message,
     /// A question of a person is answered.
     Ask,
+    /// What a person has asked for is done: the calls that were frozen when it was made, and no others that change anything.
+    Do,
 }
 
 impl ScheduleKind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Reminder, Self::Message, Self::Ask];
+    pub const ALL: [Self; 4] = [Self::Reminder, Self::Message, Self::Ask, Self::Do];
 
     /// How it is written.
     #[must_use]
@@ -57,6 +65,16 @@ impl ScheduleKind {
             Self::Reminder => "reminder",
             Self::Message => "message",
             Self::Ask => "ask",
+            Self::Do => "do",
+        }
+    }
+
+    /// Whether a turn of its own is opened when it fires.
+    #[must_use]
+    pub const fn opens_turn(self) -> bool {
+        match self {
+            Self::Ask | Self::Do => true,
+            Self::Reminder | Self::Message => false,
         }
     }
 
@@ -86,7 +104,7 @@ words! {
         Remind(Remind),
         /// Tell somebody else something, at once.
         Tell(Tell),
-        /// Answer a question of the principal at another time.
+        /// Answer a question of the principal at another time, or do what the principal asks for then.
         Ask(Ask),
         /// List what is planned: all of it, or what is due at the time that these words name.
         List(String),
@@ -122,6 +140,8 @@ words! {
         pub what: Vec<String>,
         /// When; as in [`Remind::when`].
         pub when: Vec<String>,
+        /// The calls that may change something then, each by its [`frozen_call`]; none for a question. At most [`MAX_FROZEN`].
+        pub frozen: Vec<Blake3>,
     }
 
     /// See [`Order::Change`].
@@ -234,7 +254,7 @@ words! {
         pub from: String,
         /// What is done then.
         pub kind: ScheduleKind,
-        /// Of what; for [`ScheduleKind::Ask`], the question.
+        /// Of what; for [`ScheduleKind::Ask`] and [`ScheduleKind::Do`], the request.
         pub what: String,
         /// When, in words; empty for a message.
         pub when: String,
@@ -244,6 +264,8 @@ words! {
         pub lang: Lang,
         /// The language in which the one who is reminded is spoken to.
         pub told_in: Lang,
+        /// As in [`Ask::frozen`]; none but for [`ScheduleKind::Do`].
+        pub frozen: Vec<Blake3>,
     }
 
     /// List schedules.
@@ -282,7 +304,8 @@ words! {
         pub when: String,
     }
 
-    /// The question of a firing that was begun and has not ended.
+    /// The request of a firing that was begun and has not ended. That of [`ScheduleKind::Do`] is given out once for each due time:
+    /// whatever dies, nothing is done twice.
     pub struct AskFired {
         /// The schedule.
         pub number: u64,
@@ -300,11 +323,14 @@ words! {
         pub what: String,
         /// The language of these words.
         pub lang: Lang,
+        /// As in [`Ask::frozen`].
+        pub frozen: Vec<Blake3>,
     }
 
     // ---- from the door to policyd --------------------------------------
 
-    /// A question fires: open a turn on it that only reads. Its words come beside the answer, as memoryd has kept them.
+    /// A question fires, or something is to be done: open a turn on it that changes nothing but by its frozen calls. Its words come
+    /// beside the answer, as memoryd has kept them.
     pub struct FireAsk {
         /// The schedule.
         pub number: u64,
@@ -351,7 +377,7 @@ words! {
         pub from: String,
         /// What is to be done.
         pub kind: ScheduleKind,
-        /// Of what; the question of [`ScheduleKind::Ask`].
+        /// Of what; the request of [`ScheduleKind::Ask`] and [`ScheduleKind::Do`].
         pub what: String,
         /// When it was due, for a person; empty when that was just now.
         pub due: String,
@@ -382,6 +408,16 @@ words! {
         /// The person is not known here any more: the schedule is cancelled.
         Refused,
     }
+}
+
+/// Names a call whose arguments were fixed when a schedule was made: BLAKE3 over the executor's name, a zero byte, and the
+/// arguments in canonical JSON, references included.
+#[must_use]
+pub fn frozen_call(executor: &str, arguments: &Value) -> Blake3 {
+    let mut bytes = executor.as_bytes().to_vec();
+    bytes.push(0);
+    bytes.extend(json::canonical(arguments));
+    Blake3::of(&bytes)
 }
 
 impl Order {

@@ -280,6 +280,38 @@ fn model_takes_back_the_last_change_only_when_the_words_ask_for_it() {
 }
 
 #[test]
+fn model_plans_cancels_and_passes_on_only_in_the_persons_words() {
+    let wants = |arguments: Value| Reply::Calls(vec![("schedule", arguments)]);
+    let replies = vec![
+        wants(json!({ "do": "remind", "what": "the dentist", "when": "tomorrow at 9" })),
+        wants(json!({ "do": "remind", "what": "the dentist", "when": "tomorrow around nine in the morning" })),
+        Reply::Says("You will be reminded."),
+        wants(json!({ "do": "list" })),
+        Reply::Says("There is one."),
+        wants(json!({ "do": "cancel", "what": "dentist" })),
+        Reply::Says("I may not."),
+        wants(json!({ "do": "cancel", "what": "dentist" })),
+        Reply::Says("It is off."),
+    ];
+    let server = server(openai, replies);
+    let set = set_with("openai", "/v1", &server);
+    let said = set.ask("I keep missing the dentist, and it would be awful to miss the dentist tomorrow around nine in the morning, could you see to it?");
+    assert!(
+        said.contains("You will be reminded.") && said.contains(": the dentist.") && said.contains("tomorrow at 9:00"),
+        "{said}"
+    );
+    let said = set.ask("how do you feel about whatever it is that I asked you to keep in mind");
+    assert!(said.contains("There is one."), "{said}");
+    let said = set.ask("how did the dentist get on your mind at all, I wonder");
+    assert!(said.contains("Not done: planning a reminder"), "{said}");
+    assert!(set.ask("what is planned").contains("the dentist"));
+    let said = set.ask("could you please get rid of the dentist thing");
+    assert!(said.contains("It is off.") && said.contains("the dentist"), "{said}");
+    assert_eq!(set.ask("what is planned"), "Nothing is planned.\n");
+    set.verify();
+}
+
+#[test]
 fn direct_classification_uses_only_the_given_labels() {
     let server = server(openai, vec![Reply::Says("unused")]);
     let set = set_with("openai", "/v1", &server);

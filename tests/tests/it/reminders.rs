@@ -7,6 +7,7 @@ use metnos_tests::http::{Web, said};
 use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::telegram::{Emulator, Fault};
 use metnos_tests::terminal::Terminal;
+use metnos_tests::until;
 use serde_json::json;
 
 const OWNER: i64 = 5_101;
@@ -220,9 +221,9 @@ fn question_is_answered_before_what_is_said_next_and_once() {
     let told = set.ask("in 1 second tell me what is on the shopping list");
     assert!(told.contains("I will answer “what is on the shopping list”"), "{told}");
     assert!(refused(&set, "every 5 minutes tell me what is on the shopping list").contains("every 15 minutes"));
-    let told = asked_until(&set, "hello", "You wanted to know “what is on the shopping list”:");
+    let told = asked_until(&set, "hello", "“what is on the shopping list”, as you asked:");
     assert!(told.contains("milk") && told.contains("Hello"), "{told}");
-    assert!(!set.ask("hello").contains("You wanted to know"), "it was given once");
+    assert!(!set.ask("hello").contains(", as you asked:"), "it was given once");
     let (_, all) = set.json(&["schedule", "list", "--all"]);
     assert_eq!((&all[0]["kind"], &all[0]["state"]), (&json!("ask"), &json!("completed")));
     // What it has asked is nobody's last words.
@@ -238,6 +239,53 @@ fn question_is_answered_before_what_is_said_next_and_once() {
 }
 
 #[test]
+fn what_is_asked_for_every_week_is_done_then_told_and_taken_back() {
+    let set = Instance::start();
+    assert!(set.ask("add tea to the shopping list").contains("tea"));
+    let told = set.ask("every Friday at 18 add milk to the shopping list");
+    assert!(told.contains("I will do this every Friday at 18:00") && told.contains("I ask nobody then"), "{told}");
+    assert!(!set.ask("what is on the shopping list").contains("milk"), "nothing is done now");
+    assert!(refused(&set, "every 5 minutes add milk to the shopping list").contains("every 15 minutes"));
+    assert_eq!(set.json(&["schedule", "run-now", "1"]).0, 0);
+    let told = asked_until(&set, "hello", "“add milk to the shopping list”, as planned:");
+    assert!(told.contains("milk"), "{told}");
+    assert_eq!(set.ask("what is on the shopping list").matches("milk").count(), 1);
+    assert!(set.ask("undo").contains("shopping"), "what was done by itself is taken back as ever");
+    assert!(!set.ask("what is on the shopping list").contains("milk"));
+    assert!(set.ask("what is planned?").contains("done by itself: “add milk to the shopping list”"));
+    let told = set.ask("ogni domenica alle 21 svuota la lista della spesa");
+    assert!(told.contains("Lo farò ogni domenica alle 21:00"), "{told}");
+    assert!(set.ask("annulla").contains("svuota la lista della spesa"));
+    // What cannot be taken back, or would have to be asked for, is not done by itself.
+    for words in ["every Friday at 18 delete notes/welcome.md", "every Friday at 18 run ls"] {
+        assert!(!set.ctl(&["ask", words]).status.success(), "{words}");
+    }
+    let (_, all) = set.json(&["schedule", "list"]);
+    assert_eq!((all.as_array().unwrap().len(), &all[0]["kind"]), (1, &json!("do")));
+    set.verify();
+}
+
+#[test]
+fn what_is_done_by_itself_is_done_once_whatever_daemon_dies() {
+    let (set, server) = with_chats();
+    server.say(OWNER, "every Friday at 18 add milk to the shopping list");
+    server.told(OWNER, "I will do this every Friday");
+    for (round, daemon) in ["planner", "policyd", "memoryd", "gatewayd", "sandboxd"].into_iter().enumerate() {
+        let before = server.chat(OWNER).len();
+        assert_eq!(set.json(&["schedule", "run-now", "1"]).0, 0);
+        kill(&set, daemon);
+        // It says that it was done, or that nobody knows.
+        let ended = |text: &str| text.contains(", as planned:") || text.contains("I do not know whether it was done");
+        until(daemon, WITHIN, || server.chat(OWNER)[before..].iter().any(|one| ended(&one.text)).then_some(()));
+        let (_, tail) = set.json(&["audit", "tail", "-n", "2000"]);
+        let lines = tail.as_array().unwrap().iter().map(ToString::to_string);
+        let ran = lines.filter(|line| line.contains("run_started") && line.contains("fs_append")).count();
+        assert!(ran <= round + 1, "{daemon}: {ran} times");
+    }
+    set.verify();
+}
+
+#[test]
 fn question_in_a_chat_is_answered_there_over_the_loss_of_the_daemons() {
     let (set, server) = with_chats();
     server.knows(&set, GUEST, "guest");
@@ -249,11 +297,11 @@ fn question_in_a_chat_is_answered_there_over_the_loss_of_the_daemons() {
     for daemon in ["planner", "memoryd", "policyd", "gatewayd"] {
         kill(&set, daemon);
     }
-    let told = server.told(GUEST, "Volevi sapere «che impegni ho domani»:");
+    let told = server.told(GUEST, "«che impegni ho domani», come mi hai chiesto:");
     assert!(told.text.contains("bring the book"), "{told:?}");
     stands_of(&set, "2", "delivered");
     assert!(!server.chat(OWNER).iter().any(|one| one.text.contains("bring the book")), "it is nobody else's");
-    assert_eq!(server.chat(GUEST).iter().filter(|one| one.text.contains("Volevi sapere")).count(), 1);
+    assert_eq!(server.chat(GUEST).iter().filter(|one| one.text.contains(", come mi hai chiesto:")).count(), 1);
     set.verify();
 }
 

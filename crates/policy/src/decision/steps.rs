@@ -1,9 +1,10 @@
 //! Each step of the decision, in a function of its own.
 
-use metnos_proto::executor::{Capability, PathGrant};
-use metnos_proto::json::{JsonError, RefSite};
+use metnos_proto::executor::{Capability, PathGrant, Role};
+use metnos_proto::json::{self, JsonError, RefSite};
 use metnos_proto::msg::common::RefusalCode;
 use metnos_proto::msg::memoryd as memory;
+use metnos_proto::msg::schedule::frozen_call;
 
 use super::{Callable, Facts, Finding, Flow, Found, Given, Load, Named, Profile, Step, Stored, Verdict};
 use crate::call::arguments::{self, Arguments, Filled, field};
@@ -13,7 +14,9 @@ use crate::call::spec::{Effect, Spec};
 use crate::rules::guard::{self, shown};
 use crate::rules::{self, Decision as RuleDecision, Judgement};
 use crate::shares::{HANDLES, KEPT_BYTES, RUNNING, Share};
+use crate::text::words::Words;
 use metnos_proto::executor::Class;
+use serde_json::Value;
 
 /// The most calls of one turn, whatever becomes of them.
 pub const MAX_CALLS_PER_TURN: u32 = 64;
@@ -152,8 +155,8 @@ impl<'a> Case<'a> {
 
     fn turn_open(&self) -> Found {
         let reads = self.callable.is_some_and(|callable| callable.spec.effect.reads());
-        if self.reads_only() && !reads {
-            let why = "a question that is answered by itself only reads";
+        if self.reads_only() && !reads && !self.is_frozen() {
+            let why = "a request that is carried out by itself changes nothing but what was fixed when it was made";
             let verdict = Verdict::deny(READS_ONLY, why).with_remedy("ask for it yourself");
             return Found::Denies(verdict);
         }
@@ -163,6 +166,19 @@ impl<'a> Case<'a> {
     /// Whether nobody is there who could be asked, and nothing may be changed.
     fn reads_only(&self) -> bool {
         self.facts.flow.is_some_and(|flow| flow.context.reads_only)
+    }
+
+    /// Whether this very call was fixed when the schedule was made: it makes or changes something that can be taken back.
+    fn is_frozen(&self) -> bool {
+        let (Some(callable), Some(flow), Some(given)) = (self.callable, self.facts.flow, self.facts.given) else {
+            return false;
+        };
+        let is_mild = matches!(callable.spec.effect, Effect::Of(Class::SelfCreate | Class::SelfModify));
+        let fixed = |given: &Arguments| {
+            flow.context.frozen.contains(&frozen_call(self.facts.name, given.value()))
+                && says_no_more(given.value(), "", callable.spec, flow.context.own_words())
+        };
+        is_mild && callable.spec.reversible && given.parsed.is_ok_and(fixed)
     }
 
     fn schema(&self) -> Found {
@@ -263,6 +279,22 @@ impl<'a> Case<'a> {
             Found::Asks(verdict) if self.reads_only() => Found::Denies(unasked(&verdict)),
             found @ (Found::Passed | Found::Allows(_) | Found::Asks(_) | Found::Answers(_) | Found::Denies(_)) => found,
         }
+    }
+}
+
+/// Whether each text that is written down is made of words of the request alone: whoever fixed the call has added none.
+fn says_no_more(value: &Value, pointer: &str, spec: &Spec, words: &Words) -> bool {
+    match value {
+        Value::String(text) if spec.role(pointer) == Role::Payload => {
+            let mut said = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
+            said.peek().is_some() && said.all(|word| words.mention(word))
+        }
+        Value::Array(all) => {
+            let at = |index: usize| json::child(pointer, &index.to_string());
+            all.iter().enumerate().all(|(index, one)| says_no_more(one, &at(index), spec, words))
+        }
+        Value::Object(all) => all.iter().all(|(name, one)| says_no_more(one, &json::child(pointer, name), spec, words)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }
 

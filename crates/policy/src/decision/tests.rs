@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use metnos_proto::executor::Capability;
+use metnos_proto::executor::{Capability, Class};
 use metnos_proto::msg::common::Integrity;
 use metnos_proto::msg::common::{CallRef, Label, Level, Readers, Standing};
 use metnos_proto::msg::memoryd as memory;
+use metnos_proto::msg::schedule::frozen_call;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ use super::*;
 use crate::call::arguments::{Arguments, Filled, Resolved};
 use crate::call::fields::Files;
 use crate::call::paths::Places;
-use crate::call::spec::Spec;
+use crate::call::spec::{Effect, Spec};
 use crate::evidence::context::{Confirm, Context, Who, World};
 use crate::evidence::results::Output;
 use crate::shares::Taken;
@@ -280,6 +281,27 @@ proptest! {
         let verdict = decide(&owned.facts(&drawn, &results)).verdict;
         prop_assert!(verdict.decision != memory::Verdict::Ask, "{:?}", verdict);
         prop_assert!(!verdict.is_allow() || owned.spec.effect.reads(), "{:?}", verdict);
+        // Another call than this one that was fixed changes nothing of that.
+        owned.context.frozen = [frozen_call("e", &json!({"another": true}))].into();
+        prop_assert_eq!(decide(&owned.facts(&drawn, &results)).verdict, verdict);
+    }
+
+    #[test]
+    fn frozen_call_is_decided_as_ever_and_asks_nobody(drawn in drawn()) {
+        let mut owned = Owned::of(&drawn);
+        let results = BTreeMap::from([(CallRef(1), &owned.output)]);
+        let attended = decide(&owned.facts(&drawn, &results)).verdict;
+        drop(results);
+        owned.context.reads_only = true;
+        owned.context.frozen = [frozen_call("e", owned.parsed.value())].into();
+        let results = BTreeMap::from([(CallRef(1), &owned.output)]);
+        let verdict = decide(&owned.facts(&drawn, &results)).verdict;
+        let is_mild = matches!(owned.spec.effect, Effect::Of(Class::SelfCreate | Class::SelfModify)) && owned.spec.reversible;
+        if attended.is_allow() && (is_mild || owned.spec.effect.reads()) {
+            prop_assert!(verdict.is_allow(), "{:?}", verdict);
+        } else {
+            prop_assert_eq!(verdict.decision, memory::Verdict::Deny);
+        }
     }
 
     #[test]

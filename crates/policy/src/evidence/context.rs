@@ -147,6 +147,8 @@ pub struct Context {
     pub attended: bool,
     /// A question that is answered by itself: what changes anything is denied, and nobody is asked.
     pub reads_only: bool,
+    /// The calls that may change something in such a turn all the same, each once: by [`metnos_proto::msg::schedule::frozen_call`].
+    pub frozen: HashSet<Blake3>,
     /// What was foreseen.
     pub intent: Intent,
     /// Endorsements other than the owner's words that were used up, by what they endorsed.
@@ -171,6 +173,7 @@ impl Context {
             heard: Words::default(),
             attended: true,
             reads_only: false,
+            frozen: HashSet::new(),
             intent: Intent::default(),
             used: HashSet::new(),
             pried: false,

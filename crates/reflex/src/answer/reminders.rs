@@ -63,6 +63,7 @@ fn made(lang: Lang, one: &ScheduleView, zone: &str) -> String {
     let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.into())).collect();
     let mut lines = vec![match one.kind {
         ScheduleKind::Ask => tell(lang, Key::AskMade, &values[..3]),
+        ScheduleKind::Do => tell(lang, Key::DoMade, &values[..3]),
         ScheduleKind::Reminder | ScheduleKind::Message => tell(lang, Key::ReminderMade, &values),
     }];
     if one.next.len() > 1 {
@@ -165,6 +166,7 @@ fn planned(lang: Lang, one: &ScheduleView) -> String {
     let what = visible(&one.what);
     match one.kind {
         ScheduleKind::Ask => tell(lang, Key::AskNamed, &[("what", (&what).into())]),
+        ScheduleKind::Do => tell(lang, Key::DoNamed, &[("what", (&what).into())]),
         ScheduleKind::Reminder | ScheduleKind::Message => what,
     }
 }
@@ -185,6 +187,7 @@ fn changed(lang: Lang, act: &ScheduleAct, one: &ScheduleView) -> String {
     ];
     match one.kind {
         ScheduleKind::Ask => tell(lang, Key::AskChanged, &values[..3]),
+        ScheduleKind::Do => tell(lang, Key::DoChanged, &values[..3]),
         ScheduleKind::Reminder | ScheduleKind::Message => tell(lang, Key::ReminderChanged, &values),
     }
 }

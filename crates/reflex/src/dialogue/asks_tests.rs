@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use metnos_proto::envelope::{Candidate, Envelope, Named};
 use metnos_proto::msg::common::Lang;
-use metnos_proto::msg::schedule::Order;
+use metnos_proto::msg::schedule::{Order, frozen_call};
 use proptest::prelude::*;
 
 use super::asked_at_another_time;
@@ -118,8 +118,11 @@ fn other_words_with_times_are_no_questions_at_another_time() {
         "what do I have to do tomorrow at 9?",
         "tell me what is planned tomorrow",
         "dimmi cosa c'è in programma domani alle 9",
-        "every morning at 8 add milk to the shopping list",
-        "ogni mattina alle 8 aggiungi il latte alla lista della spesa",
+        "tomorrow at 9 add milk to the shopping list",
+        "note that the bins go out every Monday at 7:30",
+        "every Monday at 7:30 the bins go out, note that",
+        "annota che ogni lunedì alle 7:30 passa la spazzatura",
+        "write milk on the shopping list every Monday at 9",
         "every day at 9:00 delete notes/a.md",
         "note that every morning at 8 the bus comes",
         "every morning at 8",
@@ -134,6 +137,42 @@ fn other_words_with_times_are_no_questions_at_another_time() {
             let reply = plan(text, &envelope(lang));
             assert!(!matches!(reply, Reply::Schedule(Order::Ask(_), _)), "{text}: {reply:?}");
         }
+    }
+}
+
+#[test]
+fn what_is_to_be_done_again_and_again_is_kept_with_its_calls() {
+    for (text, what, when) in [
+        ("every Friday at 18 add milk to the shopping list", "add milk to the shopping list", "every Friday at 18"),
+        (
+            "add milk and two lemons to the shopping list every Friday at 18:00",
+            "add milk and two lemons to the shopping list",
+            "every Friday at 18:00",
+        ),
+        (
+            "Alfredo, every Sunday at 21:00 take milk off the shopping list",
+            "take milk off the shopping list",
+            "every Sunday at 21:00",
+        ),
+        (
+            "ogni venerdì alle 18 aggiungi il latte alla lista della spesa",
+            "aggiungi il latte alla lista della spesa",
+            "ogni venerdì alle 18",
+        ),
+        (
+            "aggiungi il latte alla lista della spesa ogni venerdì alle 18",
+            "aggiungi il latte alla lista della spesa",
+            "ogni venerdì alle 18",
+        ),
+    ] {
+        let envelope = envelope(Lang::En);
+        let Reply::Schedule(Order::Ask(ask), _) = plan(text, &envelope) else {
+            panic!("{text}: {:?}", plan(text, &envelope))
+        };
+        assert_eq!((ask.what.concat().as_str(), ask.when.concat().as_str()), (what, when), "{text}");
+        let Reply::Plan(now) = plan(what, &envelope) else { panic!("{what}") };
+        let calls: Vec<_> = now.calls.iter().map(|call| frozen_call(&call.executor, &call.arguments)).collect();
+        assert_eq!(ask.frozen, calls, "{text}: what is done then is what the words mean now");
     }
 }
 

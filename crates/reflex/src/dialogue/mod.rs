@@ -12,8 +12,9 @@ mod which;
 use std::collections::BTreeSet;
 
 use metnos_proto::envelope::{Candidate, Envelope, Named};
+use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::Lang;
-use metnos_proto::msg::schedule::{Ask, Order};
+use metnos_proto::msg::schedule::{Ask, MAX_FROZEN, Order, frozen_call};
 
 use crate::answer::speech::{self, Doubt};
 use crate::reminder::{self, Asked, asks, others, review};
@@ -120,21 +121,37 @@ pub fn asked_at_another_time(text: &str, envelope: &Envelope) -> Vec<Ask> {
     asks::asks(text, envelope).into_iter().map(|(ask, _)| ask).collect()
 }
 
-/// A question at another time that is understood, and whose answer changes nothing.
+/// A request at another time that is understood: a question whose answer changes nothing, or what makes and changes things at home
+/// again and again, with its calls as they are now.
 fn at_another_time(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Option<(Ask, Lang)> {
-    let class = |name: &str| envelope.candidates.iter().find(|one| one.name == name).map(|one| one.class.as_str());
-    let mut only_reads = |ask: &Ask| {
+    let mut understood = |ask: &Ask| {
         let what = ask.what.join(" ");
         match plain(&what, envelope) {
-            Reply::Plan(plan) => plan.calls.iter().all(|call| class(&call.executor) == Some(READ)),
+            Reply::Plan(plan) => {
+                frozen(&plan, envelope).filter(|calls| calls.is_empty() || asks::may_do(text, ask, envelope))
+            }
             Reply::NotUnderstood(_) | Reply::Cannot(_) => {
                 let is_list = matches!(reminder::asked(&what, envelope), Some(Asked::Order(Order::List(_), _)));
-                is_list || review::reviewed(&what, envelope).is_some()
+                (is_list || review::reviewed(&what, envelope).is_some()).then(Vec::new)
             }
-            Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) => false,
+            Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) => None,
         }
     };
-    asks::asks(text, envelope).into_iter().find(|(ask, _)| only_reads(ask))
+    let found = asks::asks(text, envelope).into_iter().find_map(|(ask, lang)| Some((understood(&ask)?, ask, lang)));
+    found.map(|(frozen, ask, lang)| (Ask { frozen, ..ask }, lang))
+}
+
+/// The calls of a plan that make or change something at home; `None` where one does anything else but read, or there are too many.
+fn frozen(plan: &Plan, envelope: &Envelope) -> Option<Vec<Blake3>> {
+    let mut frozen = Vec::new();
+    for call in &plan.calls {
+        match envelope.candidates.iter().find(|one| one.name == call.executor)?.class.as_str() {
+            READ => {}
+            "self_create" | "self_modify" => frozen.push(frozen_call(&call.executor, &call.arguments)),
+            _ => return None,
+        }
+    }
+    (frozen.len() <= MAX_FROZEN).then_some(frozen)
 }
 
 /// What the person said that has all these words of a question, quoted with its day; `None` for nothing.

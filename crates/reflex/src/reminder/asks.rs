@@ -34,6 +34,12 @@ const REMINDS: &str = "
 /// How a question begins.
 const QUESTIONS: &str = "what|whats|which|who|whose|whats|how|is|are|do|does|did|was|were|have|has|will|anything|cosa|che|chi|quale|quali|quanto|\
     quanta|quanti|quante|come|dove|quando|c|ho|hai|ha|abbiamo|ci|e|sono|qual";
+/// What has something made or changed.
+const CHANGES: &str = "add|put|append|insert|take|remove|clear|empty|cross|strike|tick|check|make|create|rename|move|\
+    aggiungi|aggiungimi|metti|mettimi|inserisci|togli|toglimi|leva|rimuovi|svuota|depenna|spunta|cancella|elimina|crea|rinomina|sposta";
+/// What has something written down as it stands.
+const WRITES: &str = "note|notes|remember|write|jot|save|record|memorise|memorize|annota|annotami|nota|segna|segnati|segnami|scrivi|scriviti|\
+    ricorda|ricordati|memorizza|salva|appunta|appunto|appunti";
 /// How words go on that say what somebody is to do.
 const ORDERS: &str = "to|that|about|of|di|che|a|per";
 /// The most words of a time.
@@ -140,5 +146,27 @@ fn asked(phrase: &Phrase<'_>, when: (usize, usize), (begin, end): (usize, usize)
 fn ask(phrase: &Phrase<'_>, when: (usize, usize), (begin, end): (usize, usize)) -> Ask {
     let edge = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':');
     let what = phrase.typed(begin, end).trim_matches(edge).to_owned();
-    Ask { what: vec![what], when: vec![phrase.typed(when.0, when.1).to_owned()] }
+    Ask { what: vec![what], when: vec![phrase.typed(when.0, when.1).to_owned()], frozen: Vec::new() }
+}
+
+/// Whether words mean that something is done again and again, and not that something which happens again and again is written down:
+/// "note that the bins go out every Monday".
+#[must_use]
+pub fn may_do(text: &str, ask: &Ask, envelope: &Envelope) -> bool {
+    let (Some(now), Some(phrase)) = (now_of(envelope), Phrase::of(text, envelope.lang)) else { return false };
+    let when = ask.when.concat();
+    let comes_again = languages(&phrase).any(|lang| {
+        let reading = read(&when, lang, &now);
+        reading.kind == Kind::Recurrence
+            || !reading.readings.is_empty() && reading.readings.iter().all(|one| one.kind == Kind::Recurrence)
+    });
+    let writes = phrase.words.iter().any(|word| is_word_of(WRITES, &word.plain));
+    comes_again && !writes && is_order(&ask.what.join(" "))
+}
+
+/// Whether a request begins with a word that has something made or changed: a question is never done.
+#[must_use]
+pub fn is_order(what: &str) -> bool {
+    let begins = |phrase: Phrase<'_>| phrase.words.first().is_some_and(|word| is_word_of(CHANGES, &word.plain));
+    Phrase::of(what, Lang::En).is_some_and(begins)
 }

@@ -60,6 +60,14 @@ impl<'a> Phrase<'a> {
         (!words.is_empty()).then(|| Self { text, words, lang: spoken.unwrap_or(usual), spoken })
     }
 
+    /// All words of a text, politeness included; `None` as in [`Self::of`].
+    pub fn whole(text: &'a str) -> Option<Self> {
+        let tokens = token::tokens(text)?;
+        let mut words: Vec<Word> = tokens.iter().flat_map(of_token).collect();
+        write_out(&mut words);
+        (!words.is_empty()).then_some(Self { text, words, lang: Lang::En, spoken: None })
+    }
+
     pub fn len(&self) -> usize {
         self.words.len()
     }

@@ -11,7 +11,7 @@ use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::Received;
 use metnos_proto::msg::planner::{CancelTurn, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::PromptRegistered;
-use metnos_proto::msg::schedule::{FireAsk, Firing, FiringEnd, ScheduleKind};
+use metnos_proto::msg::schedule::{BEGUN_BEFORE, FireAsk, Firing, FiringEnd, ScheduleKind};
 use metnos_proto::payload::Sealed;
 use metnos_reflex::answer::shorten;
 use metnos_texts::{Key, tell};
@@ -105,13 +105,18 @@ impl Door {
         standing: Standing,
         within_ms: u64,
     ) -> Result<String, FiringEnd> {
-        if firing.kind != ScheduleKind::Ask {
+        if !firing.kind.opens_turn() {
             return Ok(text(firing));
         }
         let mut tried = 0;
         let answer = loop {
             match self.answered(firing, standing, within_ms).await {
                 Ok(answer) => break answer,
+                // It may have been done before somebody died: it is never done twice.
+                Err(refusal) if refusal.rule == BEGUN_BEFORE => {
+                    let unsure = tell(firing.lang, Key::DoUnsure, &[("what", (&firing.what).into())]);
+                    return Ok(notes(firing, unsure, " "));
+                }
                 Err(refusal) if matches!(refusal.code, RefusalCode::Denied | RefusalCode::Unknown) => {
                     tracing::warn!(%refusal, number = firing.number, "a question is answered to nobody");
                     return Err(FiringEnd::Refused);
@@ -127,7 +132,8 @@ impl Door {
                 }
             }
         };
-        let head = tell(firing.lang, Key::AskAnswer, &[("what", (&firing.what).into())]);
+        let key = if firing.kind == ScheduleKind::Do { Key::DoDone } else { Key::AskAnswer };
+        let head = tell(firing.lang, key, &[("what", (&firing.what).into())]);
         Ok(notes(firing, format!("{head}\n{answer}"), "\n"))
     }
 

@@ -343,7 +343,7 @@ mod tests {
             stage.planner_says(turn, "1. tomorrow at 9:00: call\n").await;
             stage.planner_ends(turn, TurnEnd::Answered).await;
             until(|| !stage.script.asked("firing_ended").is_empty()).await;
-            assert_eq!(*sent.borrow(), ["7: You wanted to know “what is planned”:\n1. tomorrow at 9:00: call"]);
+            assert_eq!(*sent.borrow(), ["7: “what is planned”, as you asked:\n1. tomorrow at 9:00: call"]);
             assert_eq!(stage.script.asked("fire_ask"), ["fire_ask 5 2026-11-24T09:00:00"]);
             assert_eq!(stage.script.asked("received"), ["received telegram:7 what is planned"]);
             assert_eq!(stage.script.asked("firing_ended"), ["firing_ended 5 Delivered"]);
@@ -370,7 +370,7 @@ mod tests {
             stage.planner_says(turn, "Hello.").await;
             stage.planner_ends(turn, TurnEnd::Answered).await;
             let (told, _) = person.listen().await;
-            assert_eq!(told, "You wanted to know “what is planned”:\nNothing is planned.\nHello.");
+            assert_eq!(told, "“what is planned”, as you asked:\nNothing is planned.\nHello.");
             assert_eq!(stage.script.asked("firing_ended"), ["firing_ended 6 Delivered"]);
         });
     }
@@ -386,7 +386,7 @@ mod tests {
             let turn = stage.opened()[0];
             stage.planner_ends(turn, TurnEnd::Unsuccessful).await;
             until(|| !sent.borrow().is_empty()).await;
-            assert!(sent.borrow()[0].starts_with("7: You wanted to know"), "{:?}", sent.borrow());
+            assert!(sent.borrow()[0].starts_with("7: “what is planned”, as you asked:"), "{:?}", sent.borrow());
             stage.script.standing.set(Standing::Stranger);
             *stage.script.due.borrow_mut() = vec![question(8, "telegram:7")];
         });

@@ -1,12 +1,13 @@
 //! Questions that are answered by themselves, and what a day was like.
 #![allow(clippy::unwrap_used)]
 
-use metnos_proto::ids::{SessionId, TraceId, TurnId};
+use metnos_proto::ids::{Blake3, SessionId, TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Lang, Outcome, Role};
 use metnos_proto::msg::memoryd::Received;
 use metnos_proto::msg::people::Member;
 use metnos_proto::msg::schedule::{
-    AskFired, FiringEnd, FiringEnded, KeepSchedule, MAX_ASKS_OF_ONE, NextFiring, ReviewOf, ScheduleKind, TakeFiring,
+    AskFired, BEGUN_BEFORE, FiringEnd, FiringEnded, KeepSchedule, MAX_ASKS_OF_ONE, NextFiring, ReviewOf, ScheduleKind,
+    TakeFiring,
 };
 use metnos_proto::role::RoleName;
 
@@ -37,6 +38,7 @@ fn word(principal: &str, kind: ScheduleKind, what: &str, when: &str) -> KeepSche
         early: false,
         lang: Lang::En,
         told_in: Lang::En,
+        frozen: Vec::new(),
     }
 }
 
@@ -69,20 +71,46 @@ fn question_is_kept_if_it_is_rare_enough_and_given_as_one() {
     let fired = |key: &str| AskFired { number: kept.number, key: key.to_owned() };
     memory.next_firing(door(), &NextFiring { to: String::new() }).unwrap();
     instance.clock.advance(DAY_MS);
-    assert_eq!(no(memory.ask_fired(&fired("2026-11-25T09:00:00"))), "schedule.firing", "it was not begun");
+    assert_eq!(no(memory.ask_fired(policyd(), &fired("2026-11-25T09:00:00"))), "schedule.firing", "it was not begun");
     let firing = memory.take_firing(door(), &TakeFiring { to: String::new() }).unwrap().firing.unwrap();
     assert_eq!((firing.kind, firing.what.as_str()), (ScheduleKind::Ask, "what is planned"));
-    let asked = memory.ask_fired(&fired(&firing.key)).unwrap();
+    let asked = memory.ask_fired(policyd(), &fired(&firing.key)).unwrap();
     assert_eq!((asked.principal.as_str(), asked.to.as_str(), asked.what.as_str()), (CHAT, CHAT, "what is planned"));
-    assert_eq!(no(memory.ask_fired(&fired("2026-11-20T09:00:00"))), "schedule.firing", "another time");
+    assert_eq!(no(memory.ask_fired(policyd(), &fired("2026-11-20T09:00:00"))), "schedule.firing", "another time");
     let ended = FiringEnded { number: kept.number, key: firing.key.clone(), end: FiringEnd::Delivered };
     memory.firing_ended(door(), &ended).unwrap();
-    assert_eq!(no(memory.ask_fired(&fired(&firing.key))), "schedule.firing", "it has ended");
+    assert_eq!(no(memory.ask_fired(policyd(), &fired(&firing.key))), "schedule.firing", "it has ended");
     for at in 1..MAX_ASKS_OF_ONE {
         memory.keep_schedule(policyd(), &ask(&format!("question {at}"), "every day at 9:00")).unwrap();
     }
     assert_eq!(no(memory.keep_schedule(policyd(), &ask("one more", "every day at 9:00"))), "schedule.asks");
     memory.keep_schedule(policyd(), &word(CHAT, ScheduleKind::Reminder, "call", "every day at 9:00")).unwrap();
+}
+
+#[test]
+fn what_is_to_be_done_is_given_out_once_for_each_due_time() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let frozen = vec![Blake3::of(b"a call")];
+    let keep = KeepSchedule { frozen: frozen.clone(), ..word(CHAT, ScheduleKind::Do, "add milk", "every day at 9:00") };
+    let kept = memory.keep_schedule(policyd(), &keep).unwrap().0.remove(0);
+    assert_eq!(kept.kind, ScheduleKind::Do);
+    memory.next_firing(door(), &NextFiring { to: String::new() }).unwrap();
+    for day in 0..2 {
+        instance.clock.advance(DAY_MS);
+        let firing = memory.take_firing(door(), &TakeFiring { to: String::new() }).unwrap().firing.unwrap();
+        let fired = AskFired { number: kept.number, key: firing.key.clone() };
+        assert_eq!(memory.ask_fired(policyd(), &fired).unwrap().frozen, frozen, "day {day}");
+        assert_eq!(no(memory.ask_fired(policyd(), &fired)), BEGUN_BEFORE, "day {day}");
+        // Also when all of it is read again from the chronicle.
+        drop(memory);
+        std::fs::remove_file(instance.dir.path().join(".runtime/schedules.sqlite")).unwrap();
+        memory = instance.open();
+        assert_eq!(no(memory.ask_fired(policyd(), &fired)), BEGUN_BEFORE, "day {day}");
+        let ended = FiringEnded { number: kept.number, key: firing.key, end: FiringEnd::Delivered };
+        memory.next_firing(door(), &NextFiring { to: String::new() }).unwrap();
+        memory.firing_ended(door(), &ended).unwrap();
+    }
 }
 
 #[test]
@@ -94,7 +122,7 @@ fn reminder_that_fires_is_no_question() {
     instance.clock.advance(2 * DAY_MS);
     let firing = memory.take_firing(door(), &TakeFiring { to: String::new() }).unwrap().firing.unwrap();
     let fired = AskFired { number: kept.0[0].number, key: firing.key };
-    assert_eq!(no(memory.ask_fired(&fired)), "schedule.firing");
+    assert_eq!(no(memory.ask_fired(policyd(), &fired)), "schedule.firing");
 }
 
 #[test]

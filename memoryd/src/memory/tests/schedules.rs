@@ -44,6 +44,7 @@ fn word(principal: &str, what: &str, when: &str) -> KeepSchedule {
         early: false,
         lang,
         told_in,
+        frozen: Vec::new(),
     }
 }
 

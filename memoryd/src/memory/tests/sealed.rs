@@ -146,6 +146,7 @@ fn keep(principal: &str, to: &str, what: &str, message: bool) -> KeepSchedule {
         early: false,
         lang: Lang::En,
         told_in: Lang::En,
+        frozen: Vec::new(),
     }
 }
 

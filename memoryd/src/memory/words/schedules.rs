@@ -8,9 +8,9 @@ use metnos_proto::ids::TurnId;
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{PageOf, Recorded};
 use metnos_proto::msg::schedule::{
-    ASK_EVERY_S, AskFired, AskedThen, ChangeSchedules, Firing, FiringDue, FiringEnd, FiringEnded, FiringTaken,
-    KeepSchedule, ListSchedules, MAX_ASKS_OF_ONE, MAX_OF_ONE, MAX_SCHEDULES, MAX_WHAT, MAX_WHEN, NextFiring,
-    ScheduleAct, ScheduleKind, ShowSchedule, TakeFiring, Which,
+    ASK_EVERY_S, AskFired, AskedThen, BEGUN_BEFORE, ChangeSchedules, Firing, FiringDue, FiringEnd, FiringEnded,
+    FiringTaken, KeepSchedule, ListSchedules, MAX_ASKS_OF_ONE, MAX_OF_ONE, MAX_SCHEDULES, MAX_WHAT, MAX_WHEN,
+    NextFiring, ScheduleAct, ScheduleKind, ShowSchedule, TakeFiring, Which,
 };
 use metnos_schedule::{Assumed, Cadence, Unfit, key_at};
 use metnos_when::{Context, Grain, Kind, Reading};
@@ -49,7 +49,7 @@ impl Memory {
         }
         self.room_for_schedule(&word.principal)?;
         let due = when_due(word, &now)?;
-        if word.kind == ScheduleKind::Ask {
+        if word.kind.opens_turn() {
             self.room_for_ask(&word.principal, (&due.0, &due.2), &now)?;
         }
         self.make_schedule(asker, word, due, &now)
@@ -65,10 +65,11 @@ impl Memory {
     ) -> Answer<ScheduleList> {
         let number = self.schedules.store().next_number()?;
         let event = ScheduleEvent {
-            ask: word.kind == ScheduleKind::Ask,
+            ask: word.kind.opens_turn(),
             assumed: assumed.iter().map(|one| assumption(*one).to_owned()).collect(),
             cadence: serde_json::to_value(&cadence).unwrap_or_default(),
             from: clean(word.from.clone()),
+            frozen: word.frozen.iter().map(ToString::to_string).collect(),
             key,
             lang: name_of(word.told_in).to_owned(),
             message: word.kind == ScheduleKind::Message,
@@ -92,8 +93,8 @@ impl Memory {
     /// Whether one more question of this person may be answered by itself, and as often as this.
     fn room_for_ask(&self, principal: &str, (cadence, key): (&Cadence, &str), now: &Zoned) -> Answer<()> {
         let own = self.schedules.listed(&self.person(principal), false)?;
-        if own.iter().filter(|row| row.kind == ScheduleKind::Ask).count() >= MAX_ASKS_OF_ONE {
-            let why = format!("{MAX_ASKS_OF_ONE} questions of yours are answered by themselves already");
+        if own.iter().filter(|row| row.kind.opens_turn()).count() >= MAX_ASKS_OF_ONE {
+            let why = format!("{MAX_ASKS_OF_ONE} of your requests are answered by themselves already");
             return Err(Refusal::new(RefusalCode::Busy, "schedule.asks", why)
                 .remedy("cancel some of them first")
                 .into());
@@ -101,21 +102,31 @@ impl Memory {
         rare_enough(cadence, key, now)
     }
 
-    /// What is asked by a firing that the door has begun.
+    /// What is asked by a firing that the door has begun. That it was given out is on the disk first where something may be changed.
     ///
     /// # Errors
-    /// When it was not begun, has ended, or asks nothing.
-    pub fn ask_fired(&mut self, word: &AskFired) -> Answer<AskedThen> {
+    /// When it was not begun, has ended, asks nothing, or was given out before and may have changed something.
+    pub fn ask_fired(&mut self, asker: Asker, word: &AskFired) -> Answer<AskedThen> {
+        self.journal.room_for_more()?;
         self.flush()?;
         self.schedules_now()?;
         let row = self.schedules.store().get(word.number)?;
         let is_begun = |row: &ScheduleRow| row.begun.as_ref().is_some_and(|begun| begun.key == word.key);
-        let Some(row) = row.filter(|row| row.kind == ScheduleKind::Ask && row.is_live() && is_begun(row)) else {
+        let Some(row) = row.filter(|row| row.kind.opens_turn() && row.is_live() && is_begun(row)) else {
             let why = format!("schedule {} asks nothing at {}", word.number, word.key);
             return Err(refused(RefusalCode::Unknown, "schedule.firing", why));
         };
-        let ScheduleRow { principal, to, what, lang, .. } = row;
-        Ok(AskedThen { principal, to, what, lang })
+        let ScheduleRow { principal, to, what, lang, frozen, opened, .. } = row;
+        if !frozen.is_empty() {
+            if opened == word.key {
+                let why = format!("schedule {} was begun at {} before, and may have been done", word.number, word.key);
+                return Err(refused(RefusalCode::Denied, BEGUN_BEFORE, why));
+            }
+            let event = ScheduleEvent { key: word.key.clone(), ..ScheduleEvent::new(act::OPENED, word.number) };
+            self.stage_schedule(asker, &principal, None, &event)?;
+            self.flush()?;
+        }
+        Ok(AskedThen { principal, to, what, lang, frozen })
     }
 
     /// Lists schedules.
@@ -218,6 +229,7 @@ impl Memory {
             early: false,
             lang: word.lang,
             told_in: row.lang,
+            frozen: row.frozen,
         };
         let (due, key) = at_once(now)?;
         self.make_schedule(asker, &again, (due, Vec::new(), key), now)
@@ -259,6 +271,7 @@ impl Memory {
                 early: false,
                 lang: word.lang,
                 told_in: row.lang,
+                frozen: row.frozen,
             };
             return self.make_schedule(asker, &again, (due.0, due.1, key_of(now)), now);
         }
@@ -268,7 +281,7 @@ impl Memory {
             row.cadence.moved(read, now)
         };
         let (cadence, assumed) = moved.map_err(|unfit| misfit(&unfit, when))?;
-        if row.kind == ScheduleKind::Ask {
+        if row.kind.opens_turn() {
             rare_enough(&cadence, &key_of(now), now)?;
         }
         let event = ScheduleEvent {

@@ -1,20 +1,24 @@
 //! One round of a turn: the calls of one reply, what is shown of their results, and what the model learns of them.
 
+use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::ids::HandleId;
 use metnos_proto::json::{self, Limits};
-use metnos_proto::msg::common::{CallRef, Outcome, Refusal, RefusalCode};
+use metnos_proto::msg::common::{CallRef, Integrity, Label, Outcome, Readers, Refusal, RefusalCode};
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::msg::policyd::MAX_SLOTS;
+use metnos_proto::msg::schedule::Order;
 use metnos_proto::payload::MAX_PAYLOAD;
 use metnos_proto::prompt::{CallResult, Message};
+use metnos_reflex::answer::reminders;
 use serde_json::Value;
 
 use super::super::calls::{CallEntry, CallRejection, RunResult, State};
 use super::super::failure::remedy;
 use super::super::reply::{Draft, ResultRequest, ToolAction, ToolCall};
+use super::super::schedules::{MAX_ORDERS, SCHEDULE};
 use super::super::speech::EndReason;
 use super::super::{MAX_SHOWN, MAX_USELESS, SHOWN_READ, SHOWN_UNASKED, data, intent};
-use super::{Ask, Entry, MAX_WHY, ModelLoop, Settled, Show, Shown, Stage, UndoState};
+use super::{Ask, Entry, MAX_WHY, ModelLoop, Ordered, Settled, Show, Shown, Stage, UndoState};
 
 impl ModelLoop {
     // ---- calls -----------------------------------------------------------
@@ -32,6 +36,7 @@ impl ModelLoop {
                 said: String::new(),
                 failed: false,
                 undoes: false,
+                order: None,
             };
             let taken = match want.what {
                 Err(why) => Err(CallRejection::Say(why)),
@@ -43,6 +48,7 @@ impl ModelLoop {
                     Ok(())
                 }
                 Ok(ToolAction::Undo) => self.take_on_undo().map(|()| entry.undoes = true),
+                Ok(ToolAction::Schedule(order)) => self.take_on_order().map(|()| entry.order = Some(order)),
                 Ok(ToolAction::ResultRequest(look)) => {
                     entry.shows.push(Show { look, state: Shown::Wanted });
                     Ok(())
@@ -99,6 +105,53 @@ impl ModelLoop {
         Ok(())
     }
 
+    /// A few in a turn, in their order.
+    fn take_on_order(&self) -> Result<(), CallRejection> {
+        let under_way = self.round.iter().filter(|entry| entry.order.is_some()).count();
+        if self.orders.len() + under_way >= MAX_ORDERS {
+            return Err(CallRejection::Say(format!("`{SCHEDULE}` was used {MAX_ORDERS} times in this turn")));
+        }
+        Ok(())
+    }
+
+    /// The order that policyd has answered, with what the model is told of it.
+    fn answered(&mut self, failed: bool, told: impl FnOnce(&Order) -> (String, Ordered)) -> Vec<Ask> {
+        if let Some(entry) = self.round.iter_mut().find(|entry| entry.order.is_some())
+            && let Some(order) = entry.order.take()
+        {
+            let (said, ordered) = told(&order);
+            (entry.said, entry.failed) = (said, failed);
+            self.orders.push(ordered);
+        }
+        self.go_on()
+    }
+
+    pub(super) fn has_scheduled(&mut self, list: &ScheduleList) -> Vec<Ask> {
+        let (lang, zone, nonce) = (self.frame.lang, self.frame.zone.clone(), self.frame.nonce.clone());
+        // Whoever is shown what a person has planned has read what is that person's own.
+        self.context = self.context.join(Label { integrity: Integrity::Trusted, readers: Readers::Private });
+        self.answered(false, |order| {
+            let text = reminders::told(lang, order, list, (&zone, 0)).trim_end().to_owned();
+            let class = class_of(order).to_owned();
+            if class == READ {
+                let shown = data::marked(&nonce, SCHEDULE, data::trust(Integrity::Trusted), &text);
+                return (shown, Ordered { class, told: String::new(), refused: None });
+            }
+            (
+                format!("{SCHEDULE}: done. The person is shown this below your answer: {text}"),
+                Ordered { class, told: text, refused: None },
+            )
+        })
+    }
+
+    pub(super) fn has_not_scheduled(&mut self, no: &Refusal) -> Vec<Ask> {
+        let why = data::line(&metnos_texts::refusal(self.frame.lang, no), MAX_WHY);
+        self.answered(true, |order| {
+            let ordered = Ordered { class: class_of(order).to_owned(), told: String::new(), refused: Some(why) };
+            (format!("{SCHEDULE}: nothing was done: {no}"), ordered)
+        })
+    }
+
     fn has_undo(&mut self, told: &str, failed: bool) -> Vec<Ask> {
         for entry in self.round.iter_mut().filter(|entry| entry.undoes) {
             (entry.undoes, entry.failed) = (false, failed);
@@ -129,6 +182,10 @@ impl ModelLoop {
         if self.round.iter().any(|entry| entry.undoes) {
             // Nothing else begins before it is known what became of that.
             return vec![Ask::Undo];
+        }
+        // Nor before it is known what became of each of these.
+        if let Some(order) = self.round.iter().find_map(|entry| entry.order.clone()) {
+            return vec![Ask::Schedule(order)];
         }
         let mut asks: Vec<Ask> = self.calls.start().into_iter().map(Ask::Act).collect();
         for (place, handle) in self.releases() {
@@ -338,6 +395,15 @@ impl ModelLoop {
 
 /// The class of effects that only reads.
 const READ: &str = "read";
+
+/// The class of effects that an order counts as: a list only reads, and what another person is told is sent.
+fn class_of(order: &Order) -> &'static str {
+    match order {
+        Order::List(_) | Order::Find(_) => READ,
+        Order::Remind(_) | Order::Tell(_) if order.is_for_another() => "send",
+        Order::Remind(_) | Order::Tell(_) | Order::Ask(_) | Order::Change(_) => "self_modify",
+    }
+}
 
 /// Where in a result, for the mark.
 fn at(look: &ResultRequest) -> String {

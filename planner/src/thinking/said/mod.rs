@@ -9,6 +9,7 @@ pub mod claims;
 use metnos_proto::msg::common::{Lang, Outcome};
 use metnos_texts::{Key, say, tell};
 
+use super::schedules::SCHEDULE;
 use claims::claims;
 
 /// The most acts that are named one by one; the others are counted with them.
@@ -41,7 +42,7 @@ pub enum Became {
 /// One call of a turn that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Act {
-    /// The executor; `undo` for taking back the last change.
+    /// The executor; `undo` for taking back the last change, `schedule` for an order about reminders.
     pub executor: String,
     /// Its class of effects, by its manifest.
     pub class: String,
@@ -82,7 +83,8 @@ pub fn below(answer: &str, acts: &[Act], lang: Lang) -> String {
 #[must_use]
 pub fn done(acts: &[Act], lang: Lang) -> String {
     let mut kinds: Vec<(&str, u64, Vec<u64>)> = Vec::new();
-    for act in acts.iter().filter(|act| act.is_done() && !act.reads()) {
+    // What was planned is said in sentences of its own.
+    for act in acts.iter().filter(|act| act.is_done() && !act.reads() && act.executor != SCHEDULE) {
         match kinds.iter_mut().find(|(executor, ..)| *executor == act.executor) {
             Some((_, count, lines)) => {
                 *count += 1;

@@ -1,18 +1,21 @@
 //! The schedules of the memoryd that notes what it is told: it keeps whatever it is given, and knows no time.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use metnos_proto::doc::schedule::{DayLine, DayReview, ScheduleHistory, ScheduleList, ScheduleState, ScheduleView};
+use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 use metnos_proto::msg::schedule::{
-    AskFired, AskedThen, ChangeSchedules, KeepSchedule, ListSchedules, ReviewOf, ScheduleAct, ScheduleKind,
-    ShowSchedule, Which,
+    AskFired, AskedThen, ChangeSchedules, KeepSchedule, ListSchedules, ReviewOf, ScheduleAct, ShowSchedule, Which,
 };
 
 /// What is planned.
 #[derive(Default)]
 pub struct FakeSchedules {
     pub kept: RefCell<Vec<ScheduleView>>,
+    /// The frozen calls of each, by its number.
+    pub frozen: RefCell<BTreeMap<u64, Vec<Blake3>>>,
     /// When the next one is made, in milliseconds since the epoch.
     pub made_ms: std::cell::Cell<u64>,
 }
@@ -37,6 +40,7 @@ impl FakeSchedules {
             made_ms: self.made_ms.get(),
             sealed: false,
         };
+        self.frozen.borrow_mut().insert(one.number, ask.frozen.clone());
         self.kept.borrow_mut().push(one.clone());
         ScheduleList(vec![one])
     }
@@ -94,10 +98,11 @@ impl FakeSchedules {
 
     pub fn fired(&self, ask: &AskFired) -> Result<AskedThen, Refusal> {
         let found = self.kept.borrow().iter().find(|one| one.number == ask.number).cloned();
-        let found = found.filter(|one| one.kind == ScheduleKind::Ask && one.state == ScheduleState::Active);
+        let found = found.filter(|one| one.kind.opens_turn() && one.state == ScheduleState::Active);
         let unknown = || Refusal::new(RefusalCode::Unknown, "schedule.firing", "it asks nothing now");
-        let ScheduleView { principal, to, what, .. } = found.ok_or_else(unknown)?;
-        Ok(AskedThen { principal, to, what, lang: Lang::En })
+        let ScheduleView { principal, to, what, number, .. } = found.ok_or_else(unknown)?;
+        let frozen = self.frozen.borrow().get(&number).cloned().unwrap_or_default();
+        Ok(AskedThen { principal, to, what, lang: Lang::En, frozen })
     }
 
     pub fn show(&self, ask: &ShowSchedule) -> Result<ScheduleHistory, Refusal> {

@@ -49,7 +49,8 @@ pub struct ScheduleView {
     pub to: String,
     /// The name of the person who is reminded, where that is another one than the one whose it is; empty otherwise.
     pub person: String,
-    /// What is done when it fires: `reminder`, `message` (which was given at once) or `ask` (a question is answered).
+    /// What is done when it fires: `reminder`, `message` (which was given at once), `ask` (a question is answered) or `do` (what
+    /// was asked for is done).
     pub kind: ScheduleKind,
     /// Of what, or what is asked, in the words in which it was said.
     pub what: String,

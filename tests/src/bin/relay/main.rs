@@ -131,7 +131,7 @@ fn planned(order: &Value) -> Order {
     };
     let to = word(order, "to").to_owned();
     if order.get("asks").is_some() {
-        return Order::Ask(Ask { what: parts("what"), when: parts("when") });
+        return Order::Ask(Ask { what: parts("what"), when: parts("when"), frozen: Vec::new() });
     }
     if order.get("what").is_some() && order.get("when").is_none() {
         return Order::Tell(Tell { to, what: parts("what") });
