@@ -110,6 +110,7 @@ fn what_is_to_be_done_is_given_out_once_for_each_due_time() {
         let ended = FiringEnded { number: kept.number, key: firing.key, end: FiringEnd::Delivered };
         memory.next_firing(door(), &NextFiring { to: String::new() }).unwrap();
         memory.firing_ended(door(), &ended).unwrap();
+        memory.flush().unwrap();
     }
 }
 
