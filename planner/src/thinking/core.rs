@@ -198,7 +198,7 @@ pub struct ModelLoop {
 struct Ordered {
     /// The class of effects that it counts as.
     class: String,
-    /// What was planned or changed, as the person is told; empty for a list, and where nothing was.
+    /// The confirmation shown to the person; empty for a list, and for a refused order.
     told: String,
     /// Why it was not done.
     refused: Option<String>,

@@ -282,7 +282,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Whether each text that is written down is made of words of the request alone: whoever fixed the call has added none.
+/// Whether every payload text consists of words of the request: the planner that froze the call could add none of its own.
 fn says_no_more(value: &Value, pointer: &str, spec: &Spec, words: &Words) -> bool {
     match value {
         Value::String(text) if spec.role(pointer) == Role::Payload => {

@@ -49,6 +49,9 @@ const RESUMES: &str = "resume|unpause|restart|continue|reactivate|riprendi|ripre
 const MOVES: &str = "move|change|shift|postpone|reschedule|delay|push|bring|put|back|forward|by|on|\
     sposta|spostare|cambia|cambiare|rimanda|rimandare|posticipa|posticipare|anticipa|anticipare|rinvia|rinviare";
 
+/// Words of those lists that request nothing when they come first: "Marco forgets to …" only says so.
+const NOT_FIRST: &str = "remember|remembers|forget|forgets|know|sapere|word|line|on|off|back|forward|by|in";
+
 /// How often words that lead to a request are passed over.
 const MAX_LEADS: usize = 4;
 
@@ -149,7 +152,7 @@ fn asks_for(said: &[&str], parts: &[Part], verbs: &str, leads: Option<&str>) -> 
         let names = || leads.is_none() && [REMINDERS, THINGS].iter().any(|words| is_word_of(words, word));
         [verbs, JOINS, ENDS].iter().any(|words| is_word_of(words, word)) || names()
     };
-    left.get(at).is_some_and(|word| is_word_of(verbs, word))
+    left.get(at).is_some_and(|word| is_word_of(verbs, word) && !is_word_of(NOT_FIRST, word))
         && left[at..].iter().all(joins)
         && (leads.is_none() || (0..said.len()).all(|at| is_whole(said, parts, at, verbs)) && !is_split(parts))
 }
@@ -256,6 +259,8 @@ mod tests {
             ("Let Anna know", tell("Anna", &[])),
             ("I will tell Anna that dinner is ready", tell("Anna", &["dinner is ready"])),
             ("I will let you know Anna is ill", tell("Anna", &["is ill"])),
+            ("Marco forgets to bring the bins out at 7", remind("Marco", &["bring the bins out"], &["at 7"])),
+            ("Marco remembers to bring the bins out at 7", remind("Marco", &["bring the bins out"], &["at 7"])),
             ("I need to tell Anna that I am ill", tell("Anna", &["I am ill"])),
             ("can I tell Anna that I am ill", tell("Anna", &["I am ill"])),
             ("who told Anna that I am ill", tell("Anna", &["I am ill"])),

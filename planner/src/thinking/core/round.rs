@@ -114,7 +114,7 @@ impl ModelLoop {
         Ok(())
     }
 
-    /// The order that policyd has answered, with what the model is told of it.
+    /// Completes the pending order with the result text for the model and the record for the person.
     fn answered(&mut self, failed: bool, told: impl FnOnce(&Order) -> (String, Ordered)) -> Vec<Ask> {
         if let Some(entry) = self.round.iter_mut().find(|entry| entry.order.is_some())
             && let Some(order) = entry.order.take()
@@ -128,7 +128,7 @@ impl ModelLoop {
 
     pub(super) fn has_scheduled(&mut self, list: &ScheduleList) -> Vec<Ask> {
         let (lang, zone, nonce) = (self.frame.lang, self.frame.zone.clone(), self.frame.nonce.clone());
-        // Whoever is shown what a person has planned has read what is that person's own.
+        // A list of schedules is private data of the person, so the context becomes private.
         self.context = self.context.join(Label { integrity: Integrity::Trusted, readers: Readers::Private });
         self.answered(false, |order| {
             let text = reminders::told(lang, order, list, (&zone, 0)).trim_end().to_owned();
@@ -396,7 +396,7 @@ impl ModelLoop {
 /// The class of effects that only reads.
 const READ: &str = "read";
 
-/// The class of effects that an order counts as: a list only reads, and what another person is told is sent.
+/// The effect class of an order: a list reads, an order for another person sends, any other modifies.
 fn class_of(order: &Order) -> &'static str {
     match order {
         Order::List(_) | Order::Find(_) => READ,
