@@ -36,7 +36,7 @@ pub fn binary_of(role: RoleName) -> &'static str {
 /// One of the two builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Build {
-    /// What is started at home: `target/quick`, or what `METNOS_SHIPPED` names (`release` in a full run and in benchmarks).
+    /// The code that ships: `target/plain`, or what `METNOS_SHIPPED` names (`release` in a full run and in benchmarks).
     Shipped,
     /// The same code, able to attempt a forbidden act on the supervisor's word: `target/bench-tests`.
     Attack,
@@ -77,7 +77,7 @@ fn shipped(own: Option<&Path>) -> String {
         Ok(profile) if !profile.is_empty() => profile,
         // A benchmark measures the build that it is part of.
         _ if own.is_some_and(|folder| folder.ends_with("release")) => "release".to_owned(),
-        _ => "quick".to_owned(),
+        _ => "plain".to_owned(),
     }
 }
 

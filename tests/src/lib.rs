@@ -38,11 +38,14 @@ use std::time::{Duration, Instant};
 /// When it gives nothing within `within`; `what` says what was waited for.
 pub fn until<T>(what: &str, within: Duration, mut done: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + within;
+    let mut wait = Duration::from_millis(5);
     loop {
         if let Some(value) = done() {
             return value;
         }
         assert!(Instant::now() < end, "{what}: not within {within:?}");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(wait);
+        // Many looks start a program, which takes time from what is waited for.
+        wait = (wait * 3 / 2).min(Duration::from_millis(100));
     }
 }

@@ -33,7 +33,7 @@ const READY: &str = "ready";
 /// How long everything may take until it is ready, in milliseconds.
 pub const READY_WITHIN_MS: u64 = 30_000;
 /// How long `up --detach` waits for executors that are still being tested, once everything is ready, in milliseconds.
-const BORN_WITHIN_MS: u64 = 45_000;
+const BORN_WITHIN_MS: u64 = 180_000;
 /// How long between two looks at one that is starting, in milliseconds.
 const LOOK_AGAIN_MS: u64 = 50;
 /// The longest word of the supervisor on how the start went, in bytes.
