@@ -84,6 +84,10 @@ fn counted(p: &Parser<'_>, at: usize) -> Found<Duration> {
     // "5m" may be metres as well.
     let doubtful = unit(p, next).is_none() && short.is_some() && !p.is(next, "h");
     let (unit, next) = longest([unit(p, next), short])?;
+    // "the twenty second" is a day.
+    if sixtieths > 60 && p.is(next - 1, "second") && at > 0 && p.is(at - 1, "the") {
+        return None;
+    }
     // "15 ora" is no length of time.
     if sixtieths > 60 && p.is(next - 1, "ora") {
         return None;

@@ -2,9 +2,9 @@
 
 use jiff::civil::DateTime;
 
-use crate::dates::Sort;
 use crate::dates::date;
-use crate::dates::period;
+use crate::dates::{self, Day, Sort};
+use crate::dates::{period, relative};
 use crate::duration;
 use crate::moment::{self, Meaning, Slots};
 use crate::number;
@@ -25,6 +25,7 @@ pub(crate) fn interval(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         by(p, at),
         lasting(p, at),
         beside(p, at),
+        on_a_day(p, at),
     ])
 }
 
@@ -47,6 +48,9 @@ fn end_of(meaning: &Meaning) -> Option<Point> {
     }
 }
 
+/// What joins the ends of "later than 9:30 but before 11".
+const BUT_BEFORE: &[&str] = &["but before", "and before", "but no later than"];
+
 /// "from Monday to Friday", "between tomorrow and Sunday", "tomorrow 9am - Friday 5pm".
 fn between(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     let and: &[&str] =
@@ -54,6 +58,7 @@ fn between(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     let forms = [
         p.one_of(at, p.words.from).map(|next| (next, p.words.to)),
         p.one_of(at, p.words.between).map(|next| (next, and)),
+        p.one_of(at, p.words.after).filter(|_| p.english()).map(|next| (next, BUT_BEFORE)),
         Some((at, p.words.to)),
     ];
     longest(forms.into_iter().flatten().map(|(start, joints)| {
@@ -63,10 +68,16 @@ fn between(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         if !introduced && (first.is_weak() || !clear_joint(p, joint)) {
             return None;
         }
+        let joined_day = std::ptr::eq(joints, BUT_BEFORE).then(|| moment::slots(p, joint)).flatten();
+        let joined_day = joined_day.and_then(|(second, _)| second.day).filter(Day::is_one_day);
+        let (first, one_day) = match joined_day {
+            Some(day) if first.is_time_only() => (first.on(day), true),
+            _ => (first, false),
+        };
         let yearless = first.day.as_ref().is_some_and(|day| day.sort == Sort::Date(false));
         let dated = first.day.as_ref().is_some_and(|day| matches!(day.sort, Sort::DayOfMonth(_)));
         let first = only(p, &first)?;
-        let later = p.from(*first.start?);
+        let later = if one_day { *p } else { p.from(*first.start?) };
         let (second, next) = moment::slots(&later, joint)?;
         // "dal 10 al 5 marzo": a day without its month takes that of the other, or none.
         if dated && second.day.as_ref().is_some_and(|day| matches!(day.sort, Sort::Date(_))) {
@@ -177,7 +188,12 @@ fn within(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
         zone: None,
     };
     if let Some((far, next)) = duration::duration(p, next) {
-        return Some((vec![until(far.from(p.wall, p.now, true)?, far.grain)], next));
+        let end = if far.grain < Grain::Day {
+            far.from(p.wall, p.now, true)?
+        } else {
+            relative::from_now(p, far, true)?.start
+        };
+        return Some((vec![until(end, far.grain)], next));
     }
     let article = p.one_of(next, p.words.articles)?;
     let ((grain, times), next) = duration::unit(p, article)?;
@@ -239,12 +255,15 @@ fn earlier(slots: &Slots, start: DateTime) -> Option<DateTime> {
 fn after(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     let far = p.phrase(at, "after").filter(|_| p.english()).and_then(|next| duration::duration(p, next));
     if let Some((far, next)) = far.filter(|(_, next)| *next == p.tokens.len()) {
-        let start = Meaning { grain: far.grain, ..open_from(far.from(p.wall, p.now, true)?) };
+        let start = Meaning { grain: far.grain, ..open_from(relative::from_now(p, far, true)?.start) };
         return Some((vec![start], next));
     }
-    let behind = p.any(at, &["after", "dopo"]);
+    let behind = p.any(at, &["after", "dopo", "later"]);
     let (found, next) = open(p, at, p.words.after, |_, meaning| {
-        let start = if behind { meaning.end.or(meaning.start)? } else { meaning.start? };
+        // "after 2018" is from 2019 on.
+        let long = !meaning.interval && meaning.grain >= Grain::Month;
+        let end = if long { end_of(meaning) } else { meaning.end };
+        let start = if behind { end.or(meaning.start)? } else { meaning.start? };
         // "the mail from last week" is that of this week alone, or is it.
         let past = p.is(at, "from") && *start < civil::floor(*p.now, Grain::Day)?;
         (!past).then(|| new(Some(start), None, meaning))
@@ -274,6 +293,34 @@ fn by(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     })
 }
 
+/// "tomorrow after 2pm", "domani dopo le 14", "giovedì entro mezzogiorno": a day, and on it from or up to a time of day.
+fn on_a_day(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
+    let (day, next) = dates::day(p, p.skip(at, p.words.on)).filter(|(day, _)| day.is_one_day() && !day.weak)?;
+    let next = if p.is(next, ",") { next + 1 } else { next };
+    let forms = [(p.words.after, true), (p.words.before, false), (p.words.by, false)];
+    longest(forms.map(|(words, forward)| {
+        let make = |slots: &Slots| {
+            let timed = slots.day.is_none() && slots.part.is_none() && slots.clock.is_some();
+            let whole = slots.on(day.clone());
+            let meaning = only(p, &whole).filter(|_| timed)?;
+            let (start, end) = if forward { (meaning.start, None) } else { (None, meaning.start) };
+            Some(vec![new(start, end, &meaning)])
+        };
+        let found = words.iter().filter_map(|phrase| p.phrase(next, phrase)).filter_map(|start| {
+            let hour = p.any(start - 1, &["le", "l", "alle", "all", "dalle", "dall", "delle", "dell", "ore"]);
+            let english = p.english().then(|| clock_at(p, start)).flatten();
+            english.or_else(|| if hour { moment::slots_from_hour(p, start) } else { moment::slots(p, start) })
+        });
+        let (slots, next) = found.max_by_key(|(_, next)| *next)?;
+        Some((make(&slots)?, next))
+    }))
+}
+
+/// An hour that only follows such words, as "11" in "before 11".
+fn clock_at(p: &Parser<'_>, at: usize) -> Found<Slots> {
+    moment::slots_from_hour(p, at).filter(|(slots, _)| slots.clock.is_some() && slots.day.is_none())
+}
+
 /// "half an hour before 5pm", "due ore dopo mezzogiorno": a moment at a distance from a time of day.
 fn beside(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     let (far, next) = duration::duration(p, at)?;
@@ -294,7 +341,7 @@ fn beside(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
 
 /// "tomorrow at 3pm for 2 hours", "for two hours from noon".
 fn lasting(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
-    let behind = moment::slots(p, at).and_then(|(slots, next)| {
+    let behind = moment::slots(p, p.skip(at, p.words.from)).and_then(|(slots, next)| {
         let (far, next) = duration::duration(p, p.one_of(next, p.words.lasting)?)?;
         Some(((slots, far), next))
     });

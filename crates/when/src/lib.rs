@@ -12,6 +12,9 @@
 //!   not ("from 3 to 5pm" ends at five). An open interval has only one of them.
 //! - A day, week, month, quarter or year is an instant with that grain, and starts at its first midnight.
 //! - "in 3 days" is as exact as the hour, "in a week" as the day, "in a year" as the month.
+//! - "the next 3 hours" and "the last 2 weeks" are whole units of the clock or the calendar, of which the first is still to begin
+//!   or the last has ended; "in the next 3 hours" and "within 3 hours" begin now.
+//! - "the week of October 7th" is the one that holds the day; where that is a Sunday, the one that follows.
 //! - Days and longer units are counted on the clock of the zone, hours and less as elapsed time: "in an hour" is an hour from
 //!   now even where the clock goes forward or back. "In a day and 2 hours" counts the day first.
 //! - A time that the clock leaves out is the end of the gap, which is assumed as "gap"; a recurrence keeps its time of day. A

@@ -204,6 +204,11 @@ impl Slots {
         })
     }
 
+    /// The same on this day.
+    pub(crate) fn on(&self, day: Day) -> Self {
+        Self { day: Some(day), ..self.clone() }
+    }
+
     /// Whether it says a time of day and no day.
     pub(crate) fn is_time_only(&self) -> bool {
         self.day.is_none() && (self.clock.is_some() || self.part.is_some())

@@ -93,8 +93,27 @@ pub(crate) fn year(p: &Parser<'_>, at: usize) -> Found<i16> {
         let tens = || p.words.tens.iter().find(|(name, _)| *name == rest).map(|(_, number)| *number);
         return i16::try_from(2_000 + more.or_else(tens)?).ok().map(|year| (year, at + 1));
     }
+    if let Some(found) = spelled_year(p, at) {
+        return Some(found);
+    }
     let (number, length) = p.digits(at)?;
     (length == 4 && (1_000..=2_999).contains(&number)).then(|| Some((i16::try_from(number).ok()?, at + 1)))?
+}
+
+/// "nineteen eighty-six", "nineteen oh one", "nineteen hundred ninety three"; "millenovecentonovantanove".
+fn spelled_year(p: &Parser<'_>, at: usize) -> Found<i16> {
+    if !p.english() {
+        let rest = p.text(at).strip_prefix("millenovecento")?;
+        let small = || p.words.numbers.iter().find(|(name, _)| *name == rest).map(|(_, number)| *number);
+        let tens = || p.words.tens.iter().find(|(name, _)| *name == rest).map(|(_, number)| *number);
+        let more = if rest.is_empty() { Some(0) } else { compound(p, rest).or_else(small).or_else(tens) };
+        return Some((i16::try_from(1_900 + more?).ok()?, at + 1));
+    }
+    let (century, next) = p.meaning(at, p.words.numbers).filter(|(number, _)| (17..=19).contains(number))?;
+    let next = p.skip(next, &["hundred and", "hundred"]);
+    let zero = p.one_of(next, &["oh", "o", "zero"]).and_then(|next| p.meaning(next, p.words.numbers));
+    let (more, next) = zero.or_else(|| spelled(p, next)).filter(|(number, _)| (1..=99).contains(number))?;
+    Some((i16::try_from(century * 100 + more).ok()?, next))
 }
 
 /// The year that two digits mean.

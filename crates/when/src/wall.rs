@@ -82,7 +82,7 @@ impl<'a> Wall<'a> {
     pub(crate) fn floor(self, point: Point, grain: Grain) -> Option<Point> {
         let floor = civil::floor(point.civil, grain)?;
         match point.instant {
-            Some(instant) if grain <= Grain::Minute => {
+            Some(instant) if grain <= Grain::Hour => {
                 let within = point.civil.duration_since(floor);
                 instant.checked_sub(within).ok().map(|instant| self.point(instant))
             }

@@ -205,7 +205,9 @@ fn relative(p: &Parser<'_>, at: usize) -> Found<Clock> {
     // "2 to 4 pm" is a range; "10 to 6" is a time only behind "at".
     let bare = p.english() && p.digits(at).is_some() && p.digits(next).is_some() && next == at + 2 && !after;
     let told = at > 0 && p.any(at - 1, &["at", "@", "around", "about", "by", "until", "before", "after"]);
-    if bare && minutes <= 12 && !told {
+    // "two to four people" are no minutes, "ten to four" are.
+    let spelled = p.english() && !after && p.digits(at).is_none() && !matches!(minutes, 5 | 10) && next == at + 2;
+    if (bare || spelled) && minutes <= 12 && !told {
         return None;
     }
     let (whole, next) = longest([hour(p, next), named(p, next)]).filter(|(clock, _)| clock.minute == 0)?;
@@ -222,6 +224,9 @@ fn relative(p: &Parser<'_>, at: usize) -> Found<Clock> {
     sound.then(|| (if told { clock.clear() } else { clock }, next))
 }
 
+/// More hours than this with minutes are hardly a length of time: "11h45" is before noon.
+const LONG_HOURS: i64 = 9;
+
 /// "17:00", "7:30:15", "17.30", "17h30", "17h".
 fn written(p: &Parser<'_>, at: usize, marked: bool) -> Found<Clock> {
     let (hour, length) = p.digits(at)?;
@@ -231,7 +236,10 @@ fn written(p: &Parser<'_>, at: usize, marked: bool) -> Found<Clock> {
     }
     let minutes = p.digits(at + 2).filter(|(_, length)| *length == 2 && p.glued(at + 2));
     // "2h" and "2h30" by themselves are lengths of time.
-    if separator == "h" && !marked && hour <= 12 {
+    let told = marked
+        || p.meaning(at + if minutes.is_some() { 3 } else { 2 }, ZONES).is_some()
+        || minutes.is_some() && hour > LONG_HOURS;
+    if separator == "h" && !told && hour <= 12 {
         return None;
     }
     if separator == "h" && minutes.is_none() {
@@ -297,6 +305,8 @@ fn with_minutes(p: &Parser<'_>, at: usize, marked: bool) -> Found<Clock> {
         let tens = number::spelled(p, next).filter(|(minutes, _)| (10..=59).contains(minutes));
         let (minute, next) = longest([zero, tens])?;
         let told = marked || p.any(next, &["am", "pm"]) || part::introduced(p, next).is_some();
+        // "twelve oh three" is nothing else.
+        let told = told || zero.is_some_and(|(_, after)| after == next) && p.any(next - 2, &["oh", "zero"]);
         let sound = p.digits(at).is_none() && told;
         return sound.then(|| Some((of(minute)?, next)))?;
     }
@@ -377,7 +387,13 @@ pub(crate) fn range(p: &Parser<'_>, at: usize) -> Found<(Clock, Clock)> {
             |at: usize| p.digits(at).is_some_and(|(number, length)| length == 4 && (1_900..2_100).contains(&number));
         // "alle 15 fino al 15 dicembre" ends on a day.
         let dated = p.any(joint - 1, &["al", "il"]) || date::month_name(p, next).is_some();
-        let clear = clear && !dated && !(year(start) && year(joint));
+        // "11-2016" is a month.
+        let number =
+            |at: usize| p.digits(at).is_some_and(|(_, length)| length <= 2) && !p.any(at + 1, &[":", "h", "."]);
+        let month = year(start) && number(joint) || number(start) && year(joint);
+        // "il 5 alle 4" is a day.
+        let dated = dated || start > 0 && p.is(start - 1, "il");
+        let clear = clear && !dated && !month && !(year(start) && year(joint));
         let sound = clear && !(p.any(joint - 1, &["to", "a"]) && !introduced && !first.clear && !halved);
         sound.then(|| Some((agreed(first, second)?, next)))?
     }))
@@ -404,6 +420,8 @@ fn plain(p: &Parser<'_>, at: usize) -> Found<Clock> {
 fn agreed(first: Clock, second: Clock) -> Option<(Clock, Clock)> {
     let minutes = |clock: Clock| i32::from(clock.hour) * 60 + i32::from(clock.minute);
     let written = first.written || second.written;
+    // "dalle 1:30 pm alle 3:30" ends in the same half of the day.
+    let second = if first.half && minutes(second) <= minutes(first) { second.halved() } else { second };
     match (first.either, second.either) {
         (true, false) => {
             let morning = if first.hour == 12 { first.certain() } else { Clock { either: false, ..first } };
@@ -417,7 +435,9 @@ fn agreed(first: Clock, second: Clock) -> Option<(Clock, Clock)> {
         (false, true) => {
             let early = Clock { either: false, ..second };
             let late = second.in_half(true)?;
-            Some((first, if minutes(early) > minutes(first) { early } else { late }))
+            // "from 11 pm to 3" ends in the night.
+            let next_day = minutes(late) <= minutes(first);
+            Some((first, if next_day || minutes(early) > minutes(first) { early } else { late }))
         }
         (true | false, true | false) => Some((first, second)),
     }

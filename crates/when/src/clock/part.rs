@@ -14,8 +14,13 @@ pub(crate) fn is_habit(p: &Parser<'_>, at: usize) -> bool {
 /// A part of the day behind a word that introduces it: "in the evening", "di sera".
 pub(crate) fn introduced(p: &Parser<'_>, at: usize) -> Found<Part> {
     let next = p.one_of(at, p.words.before_part)?;
-    p.meaning(next, p.words.parts)
+    let (part, after) = p.meaning(next, p.words.parts)?;
+    let early = (at..next).any(|at| p.is(at, "early")) && part.sort == Sort::Morning;
+    Some((if early { Part { to: EARLY_ENDS, ..part } } else { part }, after))
 }
+
+/// The hour in which the early morning ends, as in the table of the parts.
+const EARLY_ENDS: i8 = 9;
 
 /// A part of the day right behind a clock, which tells the half that the clock means.
 pub(crate) fn qualifying(p: &Parser<'_>, at: usize) -> Found<Part> {

@@ -132,6 +132,13 @@ fn in_order(p: &Parser<'_>, separator: &str, first: i64, second: i64, year: Opti
 /// A month by its name, and the position behind it and its dot.
 pub(crate) fn month_name(p: &Parser<'_>, at: usize) -> Found<i8> {
     let (month, next) = p.meaning(at, p.words.months)?;
+    // "This may take longer", "one may ask".
+    let subject = ["this", "one", "it", "that", "which", "who", "i", "you", "we", "they", "he", "she"];
+    let word = |at: usize| p.token(at).is_some_and(|token| token.kind == Kind::Word && !token.capital);
+    let may = p.is(at, "may") && word(at) && at > 0 && p.any(at - 1, &subject);
+    if may && word(next) && !p.any(next, p.words.followers) {
+        return None;
+    }
     Some((month, p.skip_dot(next)))
 }
 

@@ -78,6 +78,8 @@ const ALONE: &[&str] = &[
     "pentecost",
     "whit sunday",
     "whit monday",
+    "pentecost monday",
+    "monday of the holy spirit",
     "trinity sunday",
     "corpus christi",
     "guy fawkes",

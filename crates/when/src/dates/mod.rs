@@ -3,7 +3,7 @@
 pub(crate) mod date;
 pub(crate) mod holiday;
 pub(crate) mod period;
-mod relative;
+pub(crate) mod relative;
 pub(crate) mod weekday;
 
 use jiff::civil::DateTime;
@@ -91,6 +91,9 @@ pub(crate) fn simple(p: &Parser<'_>, at: usize) -> Found<Day> {
         period::part_of_month(p, at),
         period::several(p, at),
         period::week_of_month(p, at),
+        period::weekend_of_month(p, at),
+        period::around_date(p, at),
+        period::rest_of(p, at),
     ])
 }
 

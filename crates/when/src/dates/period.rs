@@ -11,6 +11,9 @@ use crate::wall::Point;
 use crate::words::{Table, Which};
 use crate::{Grain, Length, civil};
 
+/// What is assumed of "the next 3 hours": hours of the clock, of which the first is still to begin.
+const WHOLE_UNITS: &str = "whole-units";
+
 fn steps(which: Which) -> i64 {
     match which {
         Which::Last => -1,
@@ -38,6 +41,9 @@ fn with_which<T>(p: &Parser<'_>, at: usize, inner: impl Fn(usize) -> Found<T>) -
 /// "this week", "the next month", "l'anno scorso", "the week after next".
 pub(crate) fn cycle(p: &Parser<'_>, at: usize) -> Found<Day> {
     let unit = |at: usize| duration::unit(p, at).filter(|((grain, times), _)| *times == 1 && *grain > Grain::Day);
+    if let Some(hour) = last_hour(p, at) {
+        return Some(hour);
+    }
     let plain = with_which(p, at, unit).map(|(((grain, _), which), next)| ((grain, steps(which)), next));
     let twice = p.phrase(at, "the").filter(|_| p.english()).and_then(unit).and_then(|((grain, _), next)| {
         let after = p.phrase(next, "after next").map(|next| ((grain, 2), next));
@@ -49,7 +55,19 @@ pub(crate) fn cycle(p: &Parser<'_>, at: usize) -> Found<Day> {
     Some((Day::new(start, grain, Sort::Cycle), next))
 }
 
-/// "the next 3 days", "last two weeks", "gli ultimi due mesi": whole units beside this one; hours and less from now on.
+/// "the last hour", "l'ultima ora".
+fn last_hour(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let phrases: &[&str] = if p.english() {
+        &["the last hour", "the past hour", "the previous hour"]
+    } else {
+        &["l ultima ora", "nell ultima ora"]
+    };
+    let next = p.one_of(at, phrases)?;
+    let start = p.wall.later(p.wall.floor(p.now, Grain::Hour)?, -3_600)?;
+    Some((Day::new(start, Grain::Hour, Sort::Stretch), next))
+}
+
+/// "the next 3 days", "last two weeks", "gli ultimi due mesi": whole units beside this one, of hours and less as well.
 pub(crate) fn several(p: &Parser<'_>, at: usize) -> Found<Day> {
     let start = p.skip(p.skip(at, &["nei", "nelle", "negli", "in"]), p.words.articles);
     let counted = |at: usize| {
@@ -58,6 +76,9 @@ pub(crate) fn several(p: &Parser<'_>, at: usize) -> Found<Day> {
         Some(((count, unit), next))
     };
     let before = p.meaning(at, p.words.which).or_else(|| p.meaning(start, p.words.which));
+    if let Some((days, next)) = vaguely_several(p, at, start) {
+        return Some((days, next));
+    }
     let (((count, unit), which), next) = match before {
         Some((which, next)) => {
             let (found, next) = counted(next)?;
@@ -67,8 +88,107 @@ pub(crate) fn several(p: &Parser<'_>, at: usize) -> Found<Day> {
         None => longest([with_which(p, at, counted), counted_which(p, start)])?,
     };
     let (grain, times) = unit;
+    // "in the next 3 hours" is within them.
+    let within = p.english() && grain < Grain::Day && (p.is(at, "in") || at > 0 && p.any(at - 1, &["in", "within"]));
+    if within {
+        return None;
+    }
+    // "upcoming two weeks" are two weeks for some, and the second week for others.
+    if (at..next).any(|at| p.is(at, "upcoming")) {
+        return None;
+    }
     let (first, last) = stretch(p, grain, count.checked_mul(times)?, which)?;
-    Some((Day::stretch(first, last, grain), next))
+    let found = Day::stretch(first, last, grain);
+    Some((if grain < Grain::Day { found.assuming(WHOLE_UNITS) } else { found }, next))
+}
+
+/// How many days "the next few days" are.
+const A_FEW: i64 = 3;
+
+/// "the next few days", "nei prossimi giorni".
+fn vaguely_several(p: &Parser<'_>, at: usize, start: usize) -> Found<Day> {
+    let few: &[&str] =
+        if p.english() { &["few days", "couple days", "couple of days"] } else { &["giorni", "pochi giorni"] };
+    let (which, next) = p.meaning(at, p.words.which).or_else(|| p.meaning(start, p.words.which))?;
+    let plural = p.english() || p.any(next - 1, &["prossimi", "scorsi", "ultimi"]);
+    let after = p.one_of(next, few).filter(|_| plural)?;
+    let count = if p.is(next, "couple") { 2 } else { A_FEW };
+    let (first, last) = stretch(p, Grain::Day, count, which)?;
+    Some((Day::stretch(first, last, Grain::Day).assuming("few"), after))
+}
+
+/// "the week of October 7th", "la settimana del 7 ottobre", "il weekend del 10 aprile". A week that is named by its Sunday is the
+/// one that this begins.
+pub(crate) fn around_date(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let start = p.skip(at, p.words.articles);
+    let week = p.one_of(start, if p.english() { &["week"] } else { &["settimana"] }).map(|next| (false, next));
+    let short = p.phrase(start, "we").filter(|_| !p.english() && start > at);
+    let weekend = p.one_of(start, p.words.weekend).or(short).map(|next| (true, next));
+    let (weekend, next) = longest([week, weekend])?;
+    let of: &[&str] = if p.english() {
+        &["of the", "of", "beginning", "beginning on", "starting", "starting on", "commencing", "commencing on"]
+    } else {
+        &["del", "dell", "dal", "che inizia il"]
+    };
+    let (date, next) = date::date(p, p.one_of(next, of)?)?;
+    let sound = date.grain == Grain::Day && date.end.is_none() && matches!(date.sort, Sort::Date(_));
+    let sunday = civil::weekday(date.start.date()) == 7 && !weekend;
+    let within = if sunday { civil::add_days(*date.start, 1)? } else { *date.start };
+    let monday = civil::floor(within, Grain::Week)?;
+    let found = if weekend {
+        let friday = civil::add(civil::add_days(monday, 4)?, Grain::Hour, 18)?;
+        Day::stretch(friday, civil::add_days(monday, 7)?, Grain::Hour)
+    } else {
+        Day::new(monday, Grain::Week, Sort::Stretch)
+    };
+    sound.then(|| (Day { assumed: date.assumed, ..found }, next))
+}
+
+/// "the rest of the week", "in settimana": from now to its end; "all week": the whole of it.
+pub(crate) fn rest_of(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let rest: &[&str] = if p.english() {
+        &["the rest of", "rest of", "the remainder of"]
+    } else {
+        &["il resto del", "il resto della", "il resto dell", "resto del", "resto della", "resto dell"]
+    };
+    let whole: &[&str] = if p.english() {
+        &["all", "the whole", "the entire", "all of", "throughout", "throughout the"]
+    } else {
+        &["tutta la", "tutto il", "tutto l", "l intera", "l intero"]
+    };
+    let this: &[&str] = if p.english() { &[] } else { &["in settimana"] };
+    let today = civil::midnight(p.now.date());
+    if let Some(next) = p.one_of(at, this) {
+        let end = civil::add(civil::floor(today, Grain::Week)?, Grain::Week, 1)?;
+        return Some((Day::stretch(p.now, end, Grain::Second), next));
+    }
+    let rest_of_day: &[&str] = if p.english() {
+        &["the rest of the day", "rest of the day", "rest of today", "the rest of today"]
+    } else {
+        &["resto della giornata", "resto del giorno", "il resto della giornata", "il resto del giorno"]
+    };
+    if let Some(next) = p.one_of(at, rest_of_day) {
+        return Some((Day::stretch(p.now, civil::add_days(today, 1)?, Grain::Second), next));
+    }
+    let (from_now, next) =
+        longest([p.one_of(at, rest).map(|next| (true, next)), p.one_of(at, whole).map(|next| (false, next))])?;
+    let (unit, next) = bare_unit(p, next).filter(|(unit, _)| unit.grain <= Grain::Year)?;
+    let start = if from_now { today } else { *unit.start };
+    Some((Day::stretch(start, unit.until()?, Grain::Day), next))
+}
+
+/// "last weekend of October", "il primo weekend di maggio": the nth whose Friday evening lies within the month.
+pub(crate) fn weekend_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let at = p.skip(at, p.words.articles);
+    let last = p.one_of(at, p.words.last).map(|next| (-1, next));
+    let (nth, next) = longest([last, number::ordinal(p, at)]).filter(|(nth, _)| *nth <= 4)?;
+    let next = p.one_of(next, p.words.weekend)?;
+    let next = p.skip(p.one_of(next, p.words.of)?, p.words.articles);
+    let (month, next) = longest([date::date(p, next), cycle(p, next)]).filter(|(day, _)| day.grain == Grain::Month)?;
+    let date = civil::nth_weekday(month.start.year(), month.start.month(), i8::try_from(nth).ok()?, 5)?;
+    let friday = civil::add(civil::midnight(date), Grain::Hour, 18)?;
+    let monday = civil::add_days(civil::midnight(date), 3)?;
+    Some((Day { assumed: month.assumed, ..Day::stretch(friday, monday, Grain::Hour) }, next))
 }
 
 /// So many units, and which ones.
@@ -84,11 +204,13 @@ fn counted_which(p: &Parser<'_>, at: usize) -> Found<Counted> {
 
 fn stretch(p: &Parser<'_>, grain: Grain, count: i64, which: Which) -> Option<(Point, Point)> {
     if grain < Grain::Day {
-        let (length, _) = Length::of(count.checked_mul(60)?, grain)?;
-        let other = |sign: i64| p.wall.later(p.now, length.seconds.checked_mul(sign)?);
+        let seconds = |count: i64| Some(Length::of(count.checked_mul(60)?, grain)?.0.seconds);
+        let this = p.wall.floor(p.now, grain)?;
+        // On the hour the first one begins now.
+        let next = if grain == Grain::Hour && *this == *p.now { p.now } else { p.wall.later(this, seconds(1)?)? };
         return match which {
-            Which::Last => Some((other(-1)?, p.now)),
-            Which::Next | Which::Coming => Some((p.now, other(1)?)),
+            Which::Last => Some((p.wall.later(this, -seconds(count)?)?, this)),
+            Which::Next | Which::Coming => Some((next, p.wall.later(next, seconds(count)?)?)),
             Which::This => None,
         };
     }
@@ -130,7 +252,8 @@ pub(crate) fn quarter(p: &Parser<'_>, at: usize) -> Found<Day> {
         (unit == (Grain::Quarter, 1)).then_some((number, next))
     });
     let (number, next) = short.or(long).filter(|(number, _)| (1..=4).contains(number))?;
-    let joint = p.skip(if p.is(next, ",") { next + 1 } else { next }, p.words.of);
+    let dash = p.is(next, "-") && p.glued(next) && p.glued(next + 1);
+    let joint = p.skip(if p.is(next, ",") || dash { next + 1 } else { next }, p.words.of);
     let year = number::year(p, joint).or_else(|| {
         let (year, next) = cycle(p, p.skip(next, p.words.of)).filter(|(day, _)| day.grain == Grain::Year)?;
         Some((year.start.year(), next))
@@ -284,6 +407,8 @@ pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
             ("la fine del", Third::Last),
             ("la fine della", Third::Last),
             ("la fine dell", Third::Last),
+            ("la fine dello", Third::Last),
+            ("fine dello", Third::Last),
             ("fine del", Third::Last),
             ("fine della", Third::Last),
         ]
@@ -291,6 +416,7 @@ pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
     let found = table.iter().filter_map(|(phrase, third)| p.phrase(at, phrase).map(|next| (*third, next)));
     let (third, next) = found.max_by_key(|(_, next)| *next)?;
     let next = if p.is(next, "-") && p.glued(next) { next + 1 } else { next };
+    let next = p.skip(next, p.words.about);
     let (whole, next) = longest([date::date(p, next), cycle(p, next), bare_unit(p, next)])?;
     if whole.grain == Grain::Year && p.english() {
         return Some((part_of_year(&whole, third)?, next));

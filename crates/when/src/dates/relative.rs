@@ -50,11 +50,23 @@ fn behind(p: &Parser<'_>, at: usize) -> Found<Day> {
         p.one_of(next, p.words.from_now).map(|next| (true, next)),
         p.one_of(next, p.words.ago).map(|next| (false, next)),
     ])?;
+    if p.one_of(next - 1, &["now"]).is_some() && p.is(next - 2, "right") {
+        return Some((Day::new(far.from(p.wall, p.now, forward)?, Grain::Second, Sort::Relative), next));
+    }
+    // What is counted from today is as exact as the day.
+    if p.is(next - 1, "today") && far.grain >= Grain::Day {
+        let start = civil::floor(*far.from(p.wall, p.now, forward)?, Grain::Day)?;
+        return Some((Day::new(start, Grain::Day, Sort::Relative), next));
+    }
     Some((from_now(p, far, forward)?, next))
 }
 
 /// "a week on Monday", "two weeks from Friday", "three days after Christmas"; "due giorni prima di Natale".
 fn week_on(p: &Parser<'_>, at: usize) -> Found<Day> {
+    // "for 10 days from the 18th" is the time that it takes.
+    if at > 0 && p.any(at - 1, &["for", "lasting"]) {
+        return None;
+    }
     let (far, next) = duration::duration(p, at)?;
     let today = p.english() && far.grain >= Grain::Week && p.any(next, &["today", "tomorrow"]);
     let (forward, next) = if today { (true, next) } else { side(p, next)? };

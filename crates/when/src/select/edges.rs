@@ -70,6 +70,7 @@ impl<'a> Edges<'a> {
             || self.is_other_recurrence()
             || self.is_count()
             || self.is_of_another_calendar()
+            || self.has_other_year()
             || (self.is_vague() && !alone))
     }
 
@@ -80,8 +81,6 @@ impl<'a> Edges<'a> {
     /// Whether a number goes on at either side, in digits or in words: "twenty-five", "5-10 minutes", "+02".
     fn is_part_of_number(&self) -> bool {
         let p = self.p;
-        let numeral =
-            |p: &Parser<'_>, at: usize| p.meaning(at, p.words.numbers).or(p.meaning(at, p.words.tens)).is_some();
         let begins = numeral(p, self.start) || p.meaning(self.start, p.words.ordinals).is_some();
         let hyphen = p.glued(self.start) && self.before(|p, at| p.is(at, "-"));
         let range = |p: &Parser<'_>, at: usize| {
@@ -92,6 +91,11 @@ impl<'a> Edges<'a> {
         let half = p.one_of(self.after, p.words.and).is_some_and(|next| p.one_of(next, &fraction).is_some());
         let joined = joined || half || p.meaning(self.after, p.words.tens).is_some();
         let digits = is_number(p, self.after) || self.before(is_number);
+        // "3.5 seconds" are not five.
+        let point = |p: &Parser<'_>, at: usize| {
+            at > 0 && p.any(at, &[".", ","]) && p.glued(at) && p.glued(at + 1) && is_number(p, at - 1)
+        };
+        let digits = digits || is_number(p, self.start) && self.before(point);
         digits || hyphen || joined || self.before(range) || (begins && self.before(numeral)) || p.is(self.after, "+")
     }
 
@@ -134,6 +138,14 @@ impl<'a> Edges<'a> {
             Expression::Slots(slots) => slots.day.as_ref().is_some_and(|day| matches!(day.sort, Sort::DayOfMonth(_))),
             Expression::Interval(_) | Expression::Recurrence(_) | Expression::Duration(_) => false,
         }
+    }
+
+    /// Whether two digits behind it may be its year: "15 April of 87".
+    fn has_other_year(&self) -> bool {
+        let p = self.p;
+        let Expression::Slots(slots) = self.expression else { return false };
+        let dated = slots.day.as_ref().is_some_and(|day| matches!(day.sort, Sort::Date(false) | Sort::Month(_)));
+        dated && p.any(self.after, &["of", "del", "dell"]) && is_number(p, self.after + 1)
     }
 
     /// Whether it is the name of a street or a square: "piazza 25 Aprile".
@@ -212,8 +224,19 @@ impl<'a> Edges<'a> {
 
     /// Whether a word beside it changes it in a way that is not understood.
     fn is_vague(&self) -> bool {
-        self.p.any(self.after, self.p.words.vague) || self.before(|p, at| p.any(at, p.words.vague))
+        let p = self.p;
+        // "two upcoming weeks" are the next two for some, and the second one for others.
+        let upcoming = |at: usize| p.is(at, "upcoming");
+        let counted = self
+            .before(|_, at| upcoming(at) && is_number(p, self.start) || upcoming(at) && numeral(p, self.start))
+            || upcoming(self.start) && self.before(|p, at| is_number(p, at) || numeral(p, at));
+        counted || p.any(self.after, p.words.vague) || self.before(|p, at| p.any(at, p.words.vague))
     }
+}
+
+/// Whether a number in words stands there.
+fn numeral(p: &Parser<'_>, at: usize) -> bool {
+    p.meaning(at, p.words.numbers).or(p.meaning(at, p.words.tens)).is_some()
 }
 
 fn is_unit(p: &Parser<'_>, at: usize) -> bool {

@@ -113,7 +113,7 @@ fn now(p: &Parser<'_>, at: usize) -> Found<Expression> {
     let phrases: &[&str] = if p.english() {
         &["now", "right now", "just now", "immediately"]
     } else {
-        &["adesso", "ora", "subito", "proprio adesso", "in questo momento"]
+        &["adesso", "ora", "subito", "immediatamente", "proprio adesso", "in questo momento"]
     };
     let next = p.one_of(at, phrases)?;
     let meaning = Meaning {

@@ -158,6 +158,8 @@ pub(crate) const HOLIDAYS_EN: Table<Feast> = &[
     ("pentecost", Easter(49)),
     ("whit sunday", Easter(49)),
     ("whit monday", Easter(50)),
+    ("pentecost monday", Easter(50)),
+    ("monday of the holy spirit", Easter(50)),
     ("trinity sunday", Easter(56)),
     ("corpus christi", Easter(60)),
 ];
@@ -195,6 +197,9 @@ pub(crate) const HOLIDAYS_IT: Table<Feast> = &[
     ("ferragosto", Fixed(8, 15)),
     ("assunzione", Fixed(8, 15)),
     ("halloween", Fixed(10, 31)),
+    ("giorno dei lavoratori", Fixed(5, 1)),
+    ("festa dei santi", Fixed(11, 1)),
+    ("giorno dei santi", Fixed(11, 1)),
     ("ognissanti", Fixed(11, 1)),
     ("ogni santi", Fixed(11, 1)),
     ("tutti i santi", Fixed(11, 1)),

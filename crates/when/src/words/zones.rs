@@ -31,6 +31,7 @@ pub(crate) const ZONES: Table<&str> = &[
     ("pst", "PST8"),
     ("pdt", "PDT7"),
     ("jst", TOKYO),
+    ("ist", "IST-5:30"),
     ("et", NEW_YORK),
     ("eastern time", NEW_YORK),
     ("eastern", NEW_YORK),

@@ -537,7 +537,9 @@ pub(super) fn stretch(when: &str, lang: Lang, now: &Zoned) -> Answer<(Zoned, Zon
         Some(Grain::Decade) => Span::new().years(10),
     };
     let end = reading.end.map_or_else(|| start.checked_add(length).map_err(|_| no()), Ok)?;
-    Ok((start, end))
+    // "In the next 3 hours" is asked of what is left of this hour as well.
+    let coming = reading.assumed.contains(&"whole-units") && start > *now;
+    Ok((if coming { now.clone() } else { start }, end))
 }
 
 /// Of two readings the one in the morning.
