@@ -2,9 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::cell::RefCell;
+use std::sync::LazyLock;
+
 use metnos_proto::envelope::{Candidate, Envelope};
 use metnos_proto::executor::{Manifest, Schema};
 use metnos_proto::msg::common::Lang;
+
+use crate::{Repertoire, Reply};
 
 macro_rules! seed {
     ($name:literal) => {
@@ -18,10 +23,21 @@ macro_rules! seed {
 /// The executors of the seed set, by their own files, among others that the reflex must not confuse
 /// them with.
 pub fn candidates() -> Vec<Candidate> {
-    let mut candidates = vec![seed!("fs_read"), seed!("fs_list"), seed!("text_stats")];
-    let others: Vec<Candidate> = serde_json::from_str(include_str!("../tests/data/others.json")).unwrap();
-    candidates.extend(others);
-    candidates
+    static ALL: LazyLock<Vec<Candidate>> = LazyLock::new(|| {
+        let mut candidates = vec![seed!("fs_read"), seed!("fs_list"), seed!("text_stats")];
+        let others: Vec<Candidate> = serde_json::from_str(include_str!("../tests/data/others.json")).unwrap();
+        candidates.extend(others);
+        candidates
+    });
+    ALL.clone()
+}
+
+/// As [`crate::plan`], with the contracts that were read before: tests plan many thousand sentences.
+pub fn plan(text: &str, envelope: &Envelope) -> Reply {
+    thread_local! {
+        static READ: RefCell<Repertoire> = RefCell::default();
+    }
+    READ.with_borrow_mut(|repertoire| repertoire.plan(text, envelope))
 }
 
 fn candidate(manifest: &[u8], schema: &str) -> Candidate {
@@ -36,28 +52,31 @@ pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
 
 /// Every executor that comes with a release and is offered to planners.
 pub fn shipped() -> Vec<Candidate> {
-    vec![
-        seed!("clock_now"),
-        seed!("contact_add"),
-        seed!("contact_find"),
-        seed!("csv_query"),
-        seed!("fs_append"),
-        seed!("fs_count"),
-        seed!("fs_delete"),
-        seed!("fs_find"),
-        seed!("fs_list"),
-        seed!("fs_move"),
-        seed!("fs_read"),
-        seed!("fs_write"),
-        seed!("json_query"),
-        seed!("list_read"),
-        seed!("list_remove"),
-        seed!("note_add"),
-        seed!("note_read"),
-        seed!("text_search"),
-        seed!("text_stats"),
-        seed!("web_fetch"),
-    ]
+    static ALL: LazyLock<Vec<Candidate>> = LazyLock::new(|| {
+        vec![
+            seed!("clock_now"),
+            seed!("contact_add"),
+            seed!("contact_find"),
+            seed!("csv_query"),
+            seed!("fs_append"),
+            seed!("fs_count"),
+            seed!("fs_delete"),
+            seed!("fs_find"),
+            seed!("fs_list"),
+            seed!("fs_move"),
+            seed!("fs_read"),
+            seed!("fs_write"),
+            seed!("json_query"),
+            seed!("list_read"),
+            seed!("list_remove"),
+            seed!("note_add"),
+            seed!("note_read"),
+            seed!("text_search"),
+            seed!("text_stats"),
+            seed!("web_fetch"),
+        ]
+    });
+    ALL.clone()
 }
 
 /// Every executor that comes with a release, also those that only the door calls or that think.

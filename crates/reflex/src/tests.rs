@@ -5,7 +5,7 @@
 use metnos_proto::envelope::{Envelope, Known, Recent};
 use proptest::prelude::*;
 
-use crate::testing::{candidates, envelope as envelope_of, shipped};
+use crate::testing::{candidates, envelope as envelope_of, plan, shipped};
 use crate::*;
 
 fn envelope() -> Envelope {
@@ -450,8 +450,8 @@ fn cached_repertoire_plans_like_a_fresh_one() {
     let mut changed = envelope();
     changed.candidates[0].examples = vec!["recite notes/welcome.md".into()];
     for Utterance { text, .. } in utterances() {
-        assert_eq!(repertoire.plan(&text, &envelope()), plan(&text, &envelope()), "{text}");
-        assert_eq!(repertoire.plan(&text, &changed), plan(&text, &changed), "{text}");
+        assert_eq!(repertoire.plan(&text, &envelope()), crate::plan(&text, &envelope()), "{text}");
+        assert_eq!(repertoire.plan(&text, &changed), crate::plan(&text, &changed), "{text}");
     }
 }
 

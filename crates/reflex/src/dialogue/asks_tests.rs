@@ -9,8 +9,8 @@ use metnos_proto::msg::schedule::{Order, frozen_call};
 use proptest::prelude::*;
 
 use super::asked_at_another_time;
-use crate::testing::{envelope as envelope_of, shipped};
-use crate::{Reply, plan};
+use crate::Reply;
+use crate::testing::{envelope as envelope_of, plan, shipped};
 
 static SHIPPED: LazyLock<Vec<Candidate>> = LazyLock::new(shipped);
 

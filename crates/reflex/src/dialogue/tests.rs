@@ -8,8 +8,8 @@ use metnos_proto::envelope::{Candidate, Envelope, Named, Recalled, Recent};
 use metnos_proto::msg::common::Lang;
 use serde_json::{Value, json};
 
-use crate::testing::{envelope as envelope_of, shipped};
-use crate::{Repertoire, Reply, plan};
+use crate::testing::{envelope as envelope_of, plan, shipped};
+use crate::{Repertoire, Reply};
 
 const DIALOGUES: &str = include_str!("../../tests/data/dialogues.jsonl");
 
