@@ -85,19 +85,28 @@ class Found:
 
 
 class Words:
-    """Looks for each word of a text by itself: all must stand in the line, in any order and any plain form."""
+    """Looks for each word of a text by itself: all must stand in the line or in the file's name, in any order and any plain form.
+
+    A line of `pancakes.md` is about pancakes; at least one word must stand in the line itself.
+    """
 
     def __init__(self, text):
         words = [found.group() for found in WORD.finditer(text)]
         self.stems = {stem(word) for word in words if word.casefold() not in EMPTY} or {stem(word) for word in words}
         if not self.stems:
             raise Refused("BadPattern", "the pattern holds no word; name at least one")
+        self.wanted = self.stems
+
+    def of_file(self, path):
+        """Takes the words in a file's name as said by each of its lines."""
+        name = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        self.wanted = self.stems - {stem(found.group()) for found in WORD.finditer(name)} or self.stems
 
     def search(self, line):
-        first, left = None, set(self.stems)
+        first, left = None, set(self.wanted)
         for found in WORD.finditer(line):
             one = stem(found.group())
-            if one in self.stems:
+            if one in self.wanted:
                 first = found.start() if first is None else first
                 left.discard(one)
                 if not left:
@@ -160,6 +169,8 @@ class Search:
             self.skipped += 1
             return
         self.searched += 1
+        if isinstance(self.pattern, Words):
+            self.pattern.of_file(path)
         lines = text.split("\n")
         if lines[-1] == "":
             lines.pop()

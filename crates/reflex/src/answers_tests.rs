@@ -336,13 +336,21 @@ fn answers_read_as_people_speak() {
         "I found “milk” nowhere.\nOne thing could not be looked at.",
         "Non ho trovato «milk» da nessuna parte.\nUna cosa non si è potuta guardare.",
     );
-    let sum = json!({"ok": true, "columns": ["sum(amount)"], "rows": [[119.45]], "op": "sum", "column": "amount", "value": 119.45, "total": 1, "returned": 1, "truncated": false, "failed": 0, "no_numbers": 2});
+    let sum = json!({"ok": true, "columns": ["sum(amount)"], "rows": [[119.45]], "op": "sum", "column": "amount", "value": 119.45, "total": 1, "returned": 1, "truncated": false, "failed": 0, "no_numbers": 2, "matched": 3});
     both(
         "csv_query",
         json!({}),
         sum,
         "The sum of amount is 119.45.\n2 cells are not numbers, so I left them out.",
         "La somma di amount è 119,45.\n2 celle non sono numeri, quindi le ho lasciate fuori.",
+    );
+    let nothing = json!({"ok": true, "columns": ["sum(amount)"], "rows": [[0]], "op": "sum", "column": "amount", "value": 0, "total": 1, "returned": 1, "truncated": false, "failed": 0, "no_numbers": 0, "matched": 0});
+    both(
+        "csv_query",
+        json!({}),
+        nothing,
+        "The sum of amount is 0: no row of the table fits.",
+        "La somma di amount è 0: nessuna riga corrisponde.",
     );
     let table = json!({"ok": true, "columns": ["what", "amount"], "rows": [["bread", "3"]], "truncated": true, "returned": 1, "total": 9, "matched": 9});
     both(

@@ -8,7 +8,7 @@ pub mod dialogue;
 pub mod examples;
 pub mod impossible;
 mod instance_questions;
-mod look_up;
+pub mod look_up;
 pub mod matching;
 pub mod reminder;
 pub mod undo;

@@ -12,7 +12,18 @@ use crate::{Plan, READ, Repertoire, Reply, language_of};
 const ASKS: &str = "what whats when whens where wheres who whos whose which how hows is are was were does do did has have will can could should cosa che quando dove chi \
     quale quali qual quanto quanta quanti quante come perche c cos ci e sono era hanno ha ho abbiamo devo dobbiamo";
 /// What may stand before it.
-const BEFORE: &str = "and e ed so then ok hey scusa please senti dimmi tell me know sai ti ricordi remember do you";
+const BEFORE: &str = "and e ed so then ok hey scusa please senti dimmi tell me know sai ti ricordi remember do you \
+    on in at from with to for a con di da per su";
+/// Requests to be told something that is named: "do you know the wifi password", "mi ricordi il codice del cancello".
+const TELLS: &str = "do you know,do you remember,do you happen to know,can you tell me,could you tell me,can you remind me of,tell me,\
+    remind me of,mi ricordi,ci ricordi,mi dici,ci dici,mi sai dire,mi puoi dire,mi potresti dire,puoi dirmi,potresti dirmi,\
+    sai,sapete,ti ricordi,dimmi,ricordi";
+/// What what is named begins with.
+const NAMES: &str = "the our my his her their il lo la i gli le l nostro nostra nostri nostre mio mia miei mie";
+/// What stands before a question about how much there is of something that is named behind it: "how much flour".
+const HOW_MUCH: &str = "quanto quanta quanti quante much many";
+/// What is counted or spent, and no line says.
+const OF_COUNTS: &str = "times time money more volte soldi tempo euro euros dollars pounds days weeks months years giorni settimane mesi anni";
 /// Words of the second person: the question is about the butler, and no file answers it.
 const OF_THE_BUTLER: &str = "you your yours yourself tu tuo tua tuoi tue";
 /// What is asked for with these no line says: sums, counts and comparisons.
@@ -47,19 +58,20 @@ pub(crate) fn topic(text: &str) -> Option<Vec<String>> {
 
 fn topic_of(text: &str) -> Option<Vec<String>> {
     let words = folded(text);
-    let first = words.iter().find(|word| !is_one_of(word, BEFORE))?;
+    let body = &words[named(&words)..];
+    let first = body.iter().find(|word| !is_one_of(word, BEFORE))?;
     // "Delete notes/list.md?" is no question about anything.
-    let asks = is_one_of(first, ASKS);
-    if !asks
-        || words.len() > MAX_QUESTION
-        || words.iter().any(|word| is_one_of(word, OF_THE_BUTLER) || is_one_of(word, OF_SUMS))
-    {
+    let asks = body.len() < words.len() || is_one_of(first, ASKS);
+    let amount = amount(body);
+    let no_line =
+        |(at, word): (usize, &String)| is_one_of(word, OF_THE_BUTLER) || is_one_of(word, OF_SUMS) && amount != Some(at);
+    if !asks || words.len() > MAX_QUESTION || body.iter().enumerate().any(no_line) {
         return None;
     }
     let says = |word: &&String| {
         word.chars().count() > 1 && !is_stop(word) && !is_one_of(word, ASKS) && !is_one_of(word, BEFORE)
     };
-    let all: Vec<&String> = words.iter().filter(says).collect();
+    let all: Vec<&String> = body.iter().filter(|word| !is_one_of(word, HOW_MUCH)).filter(says).collect();
     let heavy: Vec<&String> = all.iter().copied().filter(|word| !is_one_of(word, LIGHT)).collect();
     let is_enough = match heavy.as_slice() {
         [] => false,
@@ -67,6 +79,28 @@ fn topic_of(text: &str) -> Option<Vec<String>> {
         [_, ..] => heavy.len() <= MAX_TOPIC,
     };
     is_enough.then(|| heavy.into_iter().cloned().collect())
+}
+
+/// Where the name of something begins that is asked for by its name; 0 where none is.
+fn named(words: &[String]) -> usize {
+    let heads = TELLS.split(',').map(|head| head.trim().split(' ').collect::<Vec<_>>());
+    let begun = heads.filter(|head| words.len() > head.len() && head.iter().zip(words).all(|(one, word)| one == word));
+    let end = begun.map(|head| head.len()).max().unwrap_or(0);
+    if words.get(end).is_some_and(|word| is_one_of(word, NAMES)) { end } else { 0 }
+}
+
+/// Whether words may ask to be reminded of something as well as to be told it: "mi ricordi la password del wifi".
+#[must_use]
+pub fn may_be_told(text: &str) -> bool {
+    let words = folded(text);
+    named(&words) > 0 && words.first().is_some_and(|first| matches!(first.as_str(), "mi" | "ci" | "remind"))
+}
+
+/// Where it says "much" of something that a line may name with its amount: "how much flour goes into the pancakes".
+fn amount(words: &[String]) -> Option<usize> {
+    let at = words.iter().position(|word| is_one_of(word, HOW_MUCH)).filter(|at| *at <= 1)?;
+    let of = words.get(at + 1)?;
+    (!is_one_of(of, ASKS) && !is_one_of(of, OF_COUNTS) && !is_one_of(of, LIGHT) && !is_stop(of)).then_some(at)
 }
 
 impl Repertoire {
@@ -123,6 +157,13 @@ mod tests {
             ("qual è la password del wifi", "password wifi"),
             ("whats our wifi called again? its written down somewhere", "wifi"),
             ("what's the cat's name?", "cat"),
+            ("on which days is the rubbish collected?", "days rubbish collected"),
+            ("do you know the wifi password", "wifi password"),
+            ("mi ricordi la password del wifi?", "password wifi"),
+            ("dimmi il codice del cancello", "cancello"),
+            ("how much flour goes into the pancakes", "flour pancakes"),
+            ("quanta farina ci va nei pancake?", "farina pancake"),
+            ("a che ora viene l'idraulico?", "idraulico"),
             ("sai dove abbiamo messo le decorazioni di Natale?", "messo decorazioni natale"),
         ] {
             let found = topic(text).map(|words| words.join(" "));
@@ -143,6 +184,12 @@ mod tests {
             "tu cosa ne pensi?",
             "che ore sono?",
             "quanto abbiamo speso in tutto?",
+            "how many times did the plumber come?",
+            "how much money is left for the plumber?",
+            "quante volte è venuto l'idraulico?",
+            "tell me about yourself",
+            "do you know you are late",
+            "mi ricordi di chiamare l'idraulico?",
             "how much did the plumber cost?",
             "l'idraulico viene giovedì",
             "buongiorno",

@@ -62,6 +62,12 @@ def cases():
             "expect": {"ok": True, "values": {"/total": 1, "/matches/0/line": 1, "/matches/0/column": 5}},
         },
         {
+            "name": "a word in a file's name counts for each of its lines, and one stands in the line",
+            "files": {"notes/pancakes.md": {"text": "250 g flour\n2 eggs\n"}, "notes/bread.md": {"text": "500 g flour\n"}},
+            "args": {"pattern": "flour pancakes", "words": True},
+            "expect": {"ok": True, "values": {"/total": 1, "/matches/0/text": "250 g flour", "/matches/0/path": "notes/pancakes.md"}},
+        },
+        {
             "name": "words are found in Italian, with and without an accent",
             "files": {"n.md": {"text": "The dentists, on Monday\nLe fatture della città\nla fattoria\n"}},
             "args": {"pattern": "la fattura della citta", "words": True},

@@ -27,6 +27,7 @@ use metnos_reflex::answer::reviews;
 use metnos_reflex::answer::speech;
 use metnos_reflex::answer::{MAX_ANSWER, Rendered, pieces, shorten};
 use metnos_reflex::language_of;
+use metnos_reflex::look_up::may_be_told;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -236,6 +237,9 @@ impl Turn {
     /// Carries out what the reflex made of the words.
     async fn reflex(&self, (words, envelope): (&str, &Envelope), reply: Reply) -> Ended {
         match reply {
+            Reply::Say(_) if may_be_told(words) && self.looked_up(words, envelope).await.unwrap_or(false) => {
+                Ended::new(TurnEnd::Answered, String::new())
+            }
             Reply::Say(text) => match self.say(&text).await {
                 Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
                 Err(error) => self.broken(&error),
@@ -360,26 +364,20 @@ impl Turn {
             Err(error) => return Ok(Ended::broken(error.to_string())),
         };
         self.run_through(&mut progress).await?;
-        if let Some(said) = self.said_before(&progress, about).await? {
-            self.say(&said).await?;
+        // What is no contact may have been said, or stand in a note.
+        let (words, envelope) = about;
+        if self.is_missing(&progress).await? && self.looked_up(words, envelope).await? {
             return Ok(Ended::new(TurnEnd::Answered, String::new()));
         }
         self.answer(&progress).await
     }
 
-    /// What the person has said before about what a call did not find; `None` where it found it, or nothing was said of it.
-    async fn said_before(
-        &self,
-        progress: &Progress,
-        (words, envelope): (&str, &Envelope),
-    ) -> Result<Option<String>, RpcError> {
+    /// Whether the one call of a plan did not find what it looked for.
+    async fn is_missing(&self, progress: &Progress) -> Result<bool, RpcError> {
         let told = progress.outcome();
-        let [place] = told.as_slice() else { return Ok(None) };
-        let Some((call, State::Ran { handle, outcome: Outcome::Ok })) = progress.get(*place) else { return Ok(None) };
-        if !call.template.recalls() || !call.template.is_missing(&self.release(*handle).await?) {
-            return Ok(None);
-        }
-        Ok(self.planner.repertoire.borrow_mut().recall(words, envelope))
+        let [place] = told.as_slice() else { return Ok(false) };
+        let Some((call, State::Ran { handle, outcome: Outcome::Ok })) = progress.get(*place) else { return Ok(false) };
+        Ok(call.template.recalls() && call.template.is_missing(&self.release(*handle).await?))
     }
 
     /// Declares the calls, and runs them as far as they come.

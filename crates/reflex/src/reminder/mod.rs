@@ -56,6 +56,7 @@ const HEADS: &str = "
     avvisami|avvisaci|avvertimi|avvertici
     avvisarmi|avvisarci|avvertirmi|avvertirci
     mi|ci avvisi|avverti
+    fammi|facci sapere
     dimmi|dirmi
     ho|abbiamo bisogno di un promemoria
     mi|ci serve|servirebbe|occorre un promemoria
@@ -73,6 +74,7 @@ const LOOSE: &str = "
     avvisami|avvisaci|avvertimi|avvertici
     avvisarmi|avvisarci|avvertirmi|avvertirci
     mi|ci avvisi|avverti
+    fammi|facci sapere
     dimmi|dirmi
     reminder
     promemoria";
@@ -114,7 +116,7 @@ const PREFIXES: &str = "
 /// Words of a request for something with lists, notes and files: what it is about is no reminder where no time stands with it.
 const OTHERS: &str = "list|lists|note|notes|notebook|file|files|folder|document|lista|liste|elenco|nota|appunti|quaderno|cartella|documento";
 /// How a word begins of which one stands in every request for a reminder.
-const KEYS: [&str; 27] = [
+const KEYS: [&str; 28] = [
     "remind",
     "alarm",
     "timer",
@@ -138,6 +140,7 @@ const KEYS: [&str; 27] = [
     "allarme",
     "avvis",
     "avvert",
+    "sapere",
     "dimmi",
     "dirmi",
     "diment",

@@ -71,6 +71,8 @@ impl Places<'_> {
             .or_else(|| only(&|path| named(path) && own(path)))
             .or_else(|| only(&named))
             .or_else(|| only(&own))
+            // A household of two languages has a list in each: the one in the language of the words.
+            .or_else(|| only(&|path| path.rsplit('/').next() == Some(kind.file_name(self.italian).as_str())))
     }
 
     /// The list whose name comes nearest to that of one which is not there, when it may be a slip: of those that there are, or of
