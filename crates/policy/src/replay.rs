@@ -261,6 +261,10 @@ impl Trace {
             let before = before.as_str().ok_or_else(|| malformed("`before` must be a text"))?;
             context.follows(before, prompt, self.world.lang);
         }
+        if let Some(offered) = event.get("agreed").filter(|_| registered) {
+            let offered = offered.as_str().ok_or_else(|| malformed("`agreed` must be a text"))?;
+            context.agrees_to(offered, self.world.lang);
+        }
         Ok(())
     }
 

@@ -33,7 +33,7 @@ which-by-name = What changes something is not chosen by its place in a row, beca
 or = { $some } or { $last }
 left-alone = All right, I leave it.
 not-again = I do not repeat on my own what changes something. Say the whole request once more.
-hint = I did nothing by myself. If you want it done, say “{ $example }”.
+hint = I did nothing by myself. If you want it done, say “yes” or “{ $example }”.
 nothing-asks = Nothing waits for a yes or a no in words. What waits for your decision is on its card: answer it there. All of them: `metnosctl approval list`.
 reminder-made = I will remind { $who ->
     [none] you

@@ -33,7 +33,7 @@ which-by-name = Ciò che modifica qualcosa non si sceglie per posizione, perché
 or = { $some } o { $last }
 left-alone = Va bene, lascio stare.
 not-again = Non ripeto da solo ciò che modifica qualcosa. Di’ di nuovo la richiesta intera.
-hint = Da solo non ho fatto nulla. Se vuoi che lo faccia, di’ «{ $example }».
+hint = Da solo non ho fatto nulla. Se vuoi che lo faccia, di’ «sì» oppure «{ $example }».
 nothing-asks = Niente aspetta un sì o un no a parole. Ciò che aspetta una tua decisione sta sulla sua scheda: rispondi lì. Tutte: `metnosctl approval list`.
 reminder-made = { $who ->
     [none] Te lo ricorderò

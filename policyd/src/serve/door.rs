@@ -66,6 +66,9 @@ impl door_policyd::Serve for Policy {
         let mut turns = self.calls.turns.borrow_mut();
         if let Some(before) = turns.exchange_words(&name, &words, now) {
             opened.flow.follows(&before, &words, lang);
+            if let Some(offered) = metnos_reflex::dialogue::agreed_to(&words, &before, lang) {
+                opened.flow.agrees_to(&offered, lang);
+            }
             opened.earlier.add(&before, lang);
         }
         let evicted = turns.open(turn, opened, now)?;

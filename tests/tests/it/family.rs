@@ -30,6 +30,13 @@ fn a_list_is_added_to_by_its_name_read_and_taken_back_in_words() {
     assert_eq!(set.ask("undo that, please"), "What was added to the shopping list is out of it again.\n");
     assert_eq!(text(&set, "notes/shopping.md"), before);
     assert_eq!(set.ask("undo"), "There is nothing of yours to take back.\n");
+    // What is only told is offered, and done when it is agreed to.
+    assert!(set.ask("we're out of butter").contains("say “yes” or “add butter to the shopping list”"));
+    assert_eq!(text(&set, "notes/shopping.md"), before);
+    assert!(set.ask("yes").contains("Added butter to the shopping list."));
+    assert!(set.ask("ho comprato il burro").contains("di’ «sì» oppure «togli burro dalla lista della spesa»"));
+    assert!(set.ask("sì").contains("Ho tolto burro dalla lista della spesa."));
+    assert_eq!(text(&set, "notes/shopping.md"), before);
     // A list that is not there is made where lists are, with a name in the language of the words.
     let _ = set.ask("aggiungi pagare il bollo alla lista delle cose da fare");
     assert_eq!(text(&set, "notes/cose-da-fare.md"), "- pagare il bollo\n");

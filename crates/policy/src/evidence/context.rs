@@ -205,6 +205,13 @@ impl Context {
         }
     }
 
+    /// These words of a turn agree to what was offered for the last ones of the same person.
+    pub fn agrees_to(&mut self, offered: &str, lang: Lang) {
+        if self.who.is_of_household() {
+            self.before.add(offered, lang);
+        }
+    }
+
     /// Whether the owner has called this file by its name, in these words or in those that they point back at.
     #[must_use]
     pub fn calls_file(&self, path: &str) -> bool {
@@ -294,6 +301,15 @@ mod tests {
         assert!(!says(Who::Owner, "add rice to it").calls_file("notes/diary.md"));
         assert!(!says(Who::Owner, "good morning").calls_file("notes/shopping.md"));
         assert!(!says(Who::Guest, "add rice to it").calls_file("notes/shopping.md"));
+        let agrees = |who: Who| {
+            let mut context = Context::new(who);
+            context.said("yes", true, Lang::En);
+            context.agrees_to("add rice to the shopping list", Lang::En);
+            context
+        };
+        assert!(agrees(Who::Owner).calls_file("notes/shopping.md"));
+        assert!(!agrees(Who::Owner).calls_file("notes/diary.md"));
+        assert!(!agrees(Who::Guest).calls_file("notes/shopping.md"));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 
 use metnos_proto::msg::common::Lang;
 
-use super::{Reply, Talk};
+use super::{Reply, Talk, back};
+use crate::Plan;
 use crate::answer::speech;
 use crate::reminder::forms;
 use crate::words::phrase::Phrase;
@@ -26,6 +27,7 @@ const WANTING: &str = "
     e finita la|l
     sono finiti|finite i|gli|le
     abbiamo|ho finito il|la|lo|l|i|gli|le
+    siamo|sono [rimasti|rimasto|rimasta] senza [il|la|lo|l]
     non c e piu il|la|lo|l
     non ci sono piu i|gli|le
     manca il|la|lo|l
@@ -120,7 +122,33 @@ fn told(phrase: &Phrase<'_>) -> Option<String> {
     (told && said.len() <= MAX_TOLD).then(|| format!("{verb} {text}"))
 }
 
+/// What a person says to have done what was offered.
+const YES: &str = "yes,yes please,ok,okay,sure,do it,go ahead,of course,si,si grazie,va bene,certo,procedi,fallo,vai,vai avanti,\
+    d accordo";
+
+/// The words that are offered where these ask for nothing: "add milk to the shopping list" for "we are out of milk".
+fn offered(text: &str, lang: Lang) -> Option<String> {
+    let phrase = Phrase::of(text, lang)?;
+    if phrase.text.trim_end().ends_with('?') {
+        return None;
+    }
+    wanted(&phrase).or_else(|| told(&phrase))
+}
+
+/// The words that a person agrees to with these, who said `before` last; `None` where nothing was offered then.
+pub(super) fn agreed_to(text: &str, before: &str, lang: Lang) -> Option<String> {
+    Phrase::of(text, lang)?.is_one_of(YES).then(|| offered(before, lang))?
+}
+
 impl Talk<'_, '_> {
+    /// The plan of what was offered a moment ago, where these words agree to it.
+    pub(super) fn agreed(&mut self, phrase: &Phrase<'_>, upto: usize) -> Option<Plan> {
+        let before = self.envelope.recent.last()?.text.clone();
+        let words = agreed_to(phrase.text, &before, self.envelope.lang)?;
+        let plan = self.planned(&words, upto)?;
+        Some(back::unsaid(plan, phrase.text))
+    }
+
     /// The words that would have done what these may want, where they are understood; `None` for anything else.
     pub(super) fn hint(&mut self, phrase: &Phrase<'_>) -> Option<String> {
         if phrase.text.trim_end().ends_with('?') {

@@ -84,6 +84,9 @@ pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Ki
             return reply;
         }
     }
+    if let Some(plan) = talk.agreed(&phrase, upto) {
+        return Reply::Plan(plan);
+    }
     if let Some(said) = talk.hint(&phrase) {
         return Reply::Cannot(Unable { text: said, is_wish: false });
     }
@@ -111,6 +114,13 @@ pub fn order(text: &str, envelope: &Envelope) -> Option<Order> {
         Asked::Order(order, _) => Some(order),
         Asked::Unclear(_) => None,
     }
+}
+
+/// The words that a person agrees to with `text`, who said `before` last: "add milk to the shopping list", where that is what was
+/// offered for "we are out of milk". It depends on nothing but these words, so that who judges a call can find it out as well.
+#[must_use]
+pub fn agreed_to(text: &str, before: &str, lang: Lang) -> Option<String> {
+    hints::agreed_to(text, before, lang)
 }
 
 /// The ways to split words into a time and a question. Which question is understood depends on the executors; policyd checks with it

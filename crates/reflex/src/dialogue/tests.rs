@@ -278,9 +278,23 @@ fn statements_are_answered_with_the_words_that_would_have_it_done() {
         let reply = plan(&text, &envelope);
         let Reply::Cannot(unable) = &reply else { panic!("{said}: {reply:?}") };
         assert!(unable.text.contains(words) && !unable.is_wish, "{said}: {}", unable.text);
-        // What is shown works when it is said.
+        // What is shown works when it is said, and when it is agreed to.
         let (text, envelope) = after(&[words], &["notes/shopping-list.md"], lang);
-        assert!(!made(&plan(&text, &envelope)).is_empty(), "{words}");
+        let calls = made(&plan(&text, &envelope));
+        assert!(!calls.is_empty(), "{words}");
+        for yes in ["yes", "ok", "sì", "Sì, grazie", "do it!"] {
+            let (text, envelope) = after(&[said, yes], &["notes/shopping-list.md"], lang);
+            assert_eq!(made(&plan(&text, &envelope)), calls, "{said}, {yes}");
+        }
+        for other in ["no", "never mind", "yes and no", "lascia stare", "yesterday", "yes?"] {
+            let (text, envelope) = after(&[said, other], &["notes/shopping-list.md"], lang);
+            assert!(made(&plan(&text, &envelope)).is_empty(), "{said}, {other}");
+        }
+    }
+    // Where nothing was offered, nothing is agreed to.
+    for said in ["good morning", "what is on the shopping list", "are we out of milk?", "I bought a new car"] {
+        let (text, envelope) = after(&[said, "yes"], &["notes/shopping-list.md"], Lang::En);
+        assert!(made(&plan(&text, &envelope)).is_empty(), "{said}");
     }
 }
 
