@@ -413,6 +413,9 @@ pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
             ("fine della", Third::Last),
         ]
     };
+    if let Some(found) = initials(p, at) {
+        return Some(found);
+    }
     let found = table.iter().filter_map(|(phrase, third)| p.phrase(at, phrase).map(|next| (*third, next)));
     let (third, next) = found.max_by_key(|(_, next)| *next)?;
     let next = if p.is(next, "-") && p.glued(next) { next + 1 } else { next };
@@ -434,6 +437,28 @@ pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
         None => whole.until()?,
     };
     Some((Day { assumed: whole.assumed, ..Day::stretch(civil::add_days(*whole.start, from)?, end, Grain::Day) }, next))
+}
+
+/// "EOM", "the BOM", "EOY": the end or the beginning of this month or year.
+fn initials(p: &Parser<'_>, at: usize) -> Found<Day> {
+    let at = p.skip(at, &["the"]);
+    let this = |grain: Grain| Some(Day::new(civil::floor(*p.now, grain)?, grain, Sort::Cycle));
+    if !p.english() {
+        return None;
+    }
+    let found = match p.text(at) {
+        "eom" => {
+            let month = this(Grain::Month)?;
+            Day::stretch(civil::add_days(*month.start, 20)?, month.until()?, Grain::Day)
+        }
+        "bom" => {
+            let month = this(Grain::Month)?;
+            Day::stretch(*month.start, civil::add_days(*month.start, 10)?, Grain::Day)
+        }
+        "eoy" => part_of_year(&this(Grain::Year)?, Third::Last)?,
+        _ => return None,
+    };
+    Some((found, at + 1))
 }
 
 /// "the beginning of 2027" is its first three months, "the end of the year" its last four.
