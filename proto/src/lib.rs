@@ -36,3 +36,27 @@ pub use chronicle::{chain, merkle};
 pub use star::{boot, control};
 pub use turn::{envelope, lists, prompt, request, turn_log};
 pub use wire::{frame, link, link_async, payload, socket};
+
+/// Misuse of the wire that must not compile. What the compiler says of it word by word is compared in a full run
+/// (`tests/compile_fail.rs`), which compiles all dependencies once more for that.
+#[cfg(doctest)]
+mod misuse {
+    macro_rules! must_not_compile {
+        ($($name:ident $file:literal $code:literal)*) => {$(
+            #[doc = concat!("```compile_fail", $code, "\n", include_str!(concat!("../tests/compile_fail/", $file, ".rs")), "\n```")]
+            pub struct $name;
+        )*};
+    }
+
+    must_not_compile! {
+        ClonedClient "cloned_client" ",E0599"
+        ClonedEnd "cloned_end" ",E0308"
+        Downhill "downhill" ",E0080"
+        ForgottenPhase "forgotten_phase" ""
+        MissingPayload "missing_payload" ",E0308"
+        PhaseNoneWithoutReason "phase_none_without_reason" ""
+        SwappedEnd "swapped_end" ",E0308"
+        WrongEnd "wrong_end" ",E0271"
+        WrongWord "wrong_word" ",E0599"
+    }
+}

@@ -1,4 +1,4 @@
-//! Nor can a client, which holds one.
+// Nor can a client, which holds one.
 use metnos_proto::edges::PolicydSandboxd;
 use metnos_proto::link_async::Client;
 

@@ -1,4 +1,4 @@
-//! An end cannot be copied.
+// An end cannot be copied.
 use metnos_proto::edge::AskerEnd;
 use metnos_proto::edges::PolicydSandboxd;
 

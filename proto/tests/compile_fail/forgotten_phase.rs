@@ -1,4 +1,4 @@
-//! An edge whose line names no phase machine and gives no reason for having none.
+// An edge whose line names no phase machine and gives no reason for having none.
 mod vocabulary {
     pub use metnos_proto::msg::common::*;
     pub use metnos_proto::msg::mind::*;

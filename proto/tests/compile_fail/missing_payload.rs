@@ -1,4 +1,4 @@
-//! A word brings exactly the payloads that it declares.
+// A word brings exactly the payloads that it declares.
 use metnos_proto::edges::PlannerPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;

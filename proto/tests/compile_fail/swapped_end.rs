@@ -1,4 +1,4 @@
-//! Who holds the answering end cannot ask with it.
+// Who holds the answering end cannot ask with it.
 use metnos_proto::edge::AnswererEnd;
 use metnos_proto::edges::PlannerPolicyd;
 use metnos_proto::link::BlockingClient;

@@ -1,4 +1,4 @@
-//! The planner cannot take the end at which policyd asks sandboxd.
+// The planner cannot take the end at which policyd asks sandboxd.
 use metnos_proto::boot::Daemon;
 use metnos_proto::edges::PolicydSandboxd;
 use metnos_proto::role::Planner;

@@ -1,4 +1,4 @@
-//! The door has no word to have anything executed or decided.
+// The door has no word to have anything executed or decided.
 use metnos_proto::edges::DoorPolicyd;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
