@@ -63,13 +63,14 @@ fn between(p: &Parser<'_>, at: usize) -> Found<Vec<Meaning>> {
     ];
     longest(forms.into_iter().flatten().map(|(start, joints)| {
         let (first, next) = moment::slots(p, start)?;
-        let joint = p.one_of(if p.is(next, ",") { next + 1 } else { next }, joints)?;
+        let next = if p.is(next, ",") { next + 1 } else { next };
+        let joint = p.one_of(next, joints)?;
         let introduced = start > at;
         if !introduced && (first.is_weak() || !clear_joint(p, joint)) {
             return None;
         }
-        let joined_day = std::ptr::eq(joints, BUT_BEFORE).then(|| moment::slots(p, joint)).flatten();
-        let joined_day = joined_day.and_then(|(second, _)| second.day).filter(Day::is_one_day);
+        let shared = p.one_of(next, BUT_BEFORE).and_then(|joint| moment::slots(p, joint));
+        let joined_day = shared.and_then(|(second, _)| second.day).filter(Day::is_one_day);
         let (first, one_day) = match joined_day {
             Some(day) if first.is_time_only() => (first.on(day), true),
             _ => (first, false),
