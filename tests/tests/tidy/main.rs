@@ -236,9 +236,11 @@ fn apparmor_profile_allows_user_namespaces_only_to_units_sandboxd() {
 #[test]
 fn every_rust_file_says_first_what_it_is_for() {
     let first = |file: &String| text(file).lines().next().unwrap_or("").to_owned();
+    // A doc test takes a program in whose lines it is no longer the first.
+    let begin = |file: &str| if file.contains("/compile_fail/") { "// " } else { "//! " };
     let silent: Vec<String> = files("", &[".rs"])
         .into_iter()
-        .filter(|file| !first(file).starts_with("//! ") || first(file).len() <= 20)
+        .filter(|file| !first(file).starts_with(begin(file)) || first(file).len() <= 20)
         .collect();
     assert!(silent.is_empty(), "these begin with something else: {silent:#?}");
 }

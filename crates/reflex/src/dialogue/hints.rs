@@ -137,7 +137,8 @@ fn offered(text: &str, lang: Lang) -> Option<String> {
 
 /// The words that a person agrees to with these, who said `before` last; `None` where nothing was offered then.
 pub(super) fn agreed_to(text: &str, before: &str, lang: Lang) -> Option<String> {
-    Phrase::of(text, lang)?.is_one_of(YES).then(|| offered(before, lang))?
+    let agrees = Phrase::of(text, lang)?.is_one_of(YES) && !text.trim_end().ends_with('?');
+    agrees.then(|| offered(before, lang))?
 }
 
 impl Talk<'_, '_> {

@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use crate::dates::{Day, Sort, period};
+use crate::dates::{Day, Sort};
 use crate::number;
 use crate::parser::{Found, Parser, longest};
 use crate::token::Kind;
@@ -19,20 +19,7 @@ pub(crate) fn date(p: &Parser<'_>, at: usize) -> Found<Day> {
         month(p, at),
         year(p, at),
         day_of_month(p, at),
-        of_named_month(p, at),
     ])
-}
-
-/// "20 of next month", "the 20th day of this month".
-fn of_named_month(p: &Parser<'_>, at: usize) -> Found<Day> {
-    if !p.english() {
-        return None;
-    }
-    let (day, next) = longest([number::ordinal(p, p.skip(at, p.words.articles)), number::cardinal(p, at)])?;
-    let next = p.one_of(p.skip(next, &["day"]), &["of"])?;
-    let (month, next) = period::cycle(p, next).filter(|(month, _)| month.grain == Grain::Month)?;
-    let date = civil::day(month.start.year(), month.start.month(), i8::try_from(day).ok()?)?;
-    Some((whole(date), next))
 }
 
 /// A date whose year is known.

@@ -94,6 +94,7 @@ pub(crate) fn simple(p: &Parser<'_>, at: usize) -> Found<Day> {
         period::weekend_of_month(p, at),
         period::around_date(p, at),
         period::rest_of(p, at),
+        period::of_named_month(p, at),
     ])
 }
 

@@ -439,6 +439,18 @@ pub(crate) fn part_of_month(p: &Parser<'_>, at: usize) -> Found<Day> {
     Some((Day { assumed: whole.assumed, ..Day::stretch(civil::add_days(*whole.start, from)?, end, Grain::Day) }, next))
 }
 
+/// "20 of next month", "the 20th day of this month".
+pub(crate) fn of_named_month(p: &Parser<'_>, at: usize) -> Found<Day> {
+    if !p.english() {
+        return None;
+    }
+    let (day, next) = longest([number::ordinal(p, p.skip(at, p.words.articles)), number::cardinal(p, at)])?;
+    let next = p.one_of(p.skip(next, &["day"]), &["of"])?;
+    let (month, next) = cycle(p, next).filter(|(month, _)| month.grain == Grain::Month)?;
+    let date = civil::day(month.start.year(), month.start.month(), i8::try_from(day).ok()?)?;
+    Some((Day::new(civil::midnight(date), Grain::Day, Sort::Date(true)), next))
+}
+
 /// "EOM", "the BOM", "EOY": the end or the beginning of this month or year.
 fn initials(p: &Parser<'_>, at: usize) -> Found<Day> {
     let at = p.skip(at, &["the"]);
