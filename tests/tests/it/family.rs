@@ -34,8 +34,12 @@ fn a_list_is_added_to_by_its_name_read_and_taken_back_in_words() {
     assert!(set.ask("we're out of butter").contains("say “yes” or “add butter to the shopping list”"));
     assert_eq!(text(&set, "notes/shopping.md"), before);
     assert!(set.ask("yes").contains("Added butter to the shopping list."));
-    assert!(set.ask("ho comprato il burro").contains("di’ «sì» oppure «togli burro dalla lista della spesa»"));
-    assert!(set.ask("sì").contains("Ho tolto burro dalla lista della spesa."));
+    assert!(set.ask("I bought the butter").contains("say “yes” or “take butter off the shopping list”"));
+    assert!(set.ask("yes").contains("I took butter off the shopping list."));
+    assert_eq!(text(&set, "notes/shopping.md"), before);
+    assert!(set.ask("è finito il tè").contains("di’ «sì» oppure «aggiungi tè alla lista della spesa»"));
+    assert!(set.ask("sì").contains("Ho aggiunto tè alla lista della spesa."));
+    assert_eq!(set.ask("annulla"), "Ciò che era stato aggiunto alla lista della spesa non c'è più.\n");
     assert_eq!(text(&set, "notes/shopping.md"), before);
     // A list that is not there is made where lists are, with a name in the language of the words.
     let _ = set.ask("aggiungi pagare il bollo alla lista delle cose da fare");
