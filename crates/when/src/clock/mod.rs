@@ -393,7 +393,8 @@ pub(crate) fn range(p: &Parser<'_>, at: usize) -> Found<(Clock, Clock)> {
         let month = year(start) && number(joint) || number(start) && year(joint);
         // "il 5 alle 4" is a day.
         let dated = dated || start > 0 && p.is(start - 1, "il");
-        let clear = clear && !dated && !month && !(year(start) && year(joint));
+        let month = month || year(start) && year(joint);
+        let clear = clear && !dated && !month;
         let sound = clear && !(p.any(joint - 1, &["to", "a"]) && !introduced && !first.clear && !halved);
         sound.then(|| Some((agreed(first, second)?, next)))?
     }))

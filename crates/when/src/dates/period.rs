@@ -141,7 +141,7 @@ pub(crate) fn around_date(p: &Parser<'_>, at: usize) -> Found<Day> {
     } else {
         Day::new(monday, Grain::Week, Sort::Stretch)
     };
-    sound.then(|| (Day { assumed: date.assumed, ..found }, next))
+    sound.then_some((Day { assumed: date.assumed, ..found }, next))
 }
 
 /// "the rest of the week", "in settimana": from now to its end; "all week": the whole of it.
