@@ -364,20 +364,26 @@ impl Turn {
             Err(error) => return Ok(Ended::broken(error.to_string())),
         };
         self.run_through(&mut progress).await?;
-        // What is no contact may have been said, or stand in a note.
-        let (words, envelope) = about;
-        if self.is_missing(&progress).await? && self.looked_up(words, envelope).await? {
+        if let Some(said) = self.said_before(&progress, about).await? {
+            self.say(&said).await?;
             return Ok(Ended::new(TurnEnd::Answered, String::new()));
         }
         self.answer(&progress).await
     }
 
-    /// Whether the one call of a plan did not find what it looked for.
-    async fn is_missing(&self, progress: &Progress) -> Result<bool, RpcError> {
+    /// What the person has said before about what a call did not find; `None` where it found it, or nothing was said of it.
+    async fn said_before(
+        &self,
+        progress: &Progress,
+        (words, envelope): (&str, &Envelope),
+    ) -> Result<Option<String>, RpcError> {
         let told = progress.outcome();
-        let [place] = told.as_slice() else { return Ok(false) };
-        let Some((call, State::Ran { handle, outcome: Outcome::Ok })) = progress.get(*place) else { return Ok(false) };
-        Ok(call.template.recalls() && call.template.is_missing(&self.release(*handle).await?))
+        let [place] = told.as_slice() else { return Ok(None) };
+        let Some((call, State::Ran { handle, outcome: Outcome::Ok })) = progress.get(*place) else { return Ok(None) };
+        if !call.template.recalls() || !call.template.is_missing(&self.release(*handle).await?) {
+            return Ok(None);
+        }
+        Ok(self.planner.repertoire.borrow_mut().recall(words, envelope))
     }
 
     /// Declares the calls, and runs them as far as they come.
