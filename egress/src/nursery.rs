@@ -63,6 +63,7 @@ pub fn adopt(line: OwnedFd, without_landlock: bool) -> io::Result<OwnedFd> {
 /// The life of a nursery that the supervisor has started as a user of its own, with its end of the line as descriptor 0.
 #[must_use]
 pub fn main() -> ExitCode {
+    metnos_proto::log::abort_on_panic();
     if rustix::process::geteuid().is_root() || rustix::process::getuid().is_root() {
         metnos_proto::log::say("metnos-egress: it never runs as root");
         return ExitCode::FAILURE;

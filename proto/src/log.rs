@@ -15,6 +15,16 @@ pub fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
 
+/// Has any panic end this process, on whatever thread it happens, once the log has it. What ships is compiled to do so; the builds
+/// of the tests unwind, as the harness of their tests must, so that their programs need this to end in the same way.
+pub fn abort_on_panic() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        std::process::abort();
+    }));
+}
+
 /// A writer to standard error for `tracing_subscriber`'s `with_writer`.
 #[must_use]
 pub fn stderr() -> Log<io::Stderr> {
@@ -110,5 +120,23 @@ mod tests {
         log.write_all(b"fifth\n").unwrap();
         let told = "first\nse\n2 lines of this log could not be written\nfourth\nfifth\n";
         assert_eq!(String::from_utf8(held).unwrap(), told);
+    }
+
+    #[test]
+    fn a_panic_on_any_thread_ends_the_process() {
+        use std::os::unix::process::ExitStatusExt;
+        const TOLD: &str = "METNOS_TEST_PANICS";
+        if std::env::var_os(TOLD).is_some() {
+            abort_on_panic();
+            let _ = std::thread::spawn(|| panic!("as it was told")).join();
+            return;
+        }
+        let ended = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--nocapture", "log::tests::a_panic_on_any_thread_ends_the_process"])
+            .env(TOLD, "1")
+            .output()
+            .unwrap();
+        assert_eq!(ended.status.signal(), Some(rustix::process::Signal::ABORT.as_raw()));
+        assert!(String::from_utf8_lossy(&ended.stderr).contains("as it was told"));
     }
 }

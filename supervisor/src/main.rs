@@ -7,6 +7,7 @@ use std::time::Instant;
 use metnos_supervisor::run::{Args, HELP, RunError, run};
 
 fn main() -> ExitCode {
+    metnos_proto::log::abort_on_panic();
     let began = Instant::now();
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     match words.first().and_then(|word| word.to_str()) {

@@ -203,6 +203,7 @@ fn supervisor_is_gone(error: &Fatal) -> bool {
 }
 
 fn receive<R: Role>() -> Result<(Boot<R>, Pss), Fatal> {
+    metnos_proto::log::abort_on_panic();
     tracing_subscriber::fmt().with_writer(metnos_proto::log::stderr).with_ansi(false).with_target(false).init();
     #[cfg(feature = "attack")]
     attack::register();
