@@ -30,18 +30,25 @@ MONTHS = {
     "it": ("gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre"),
 }
 DATES = (
-    ("ymd", re.compile(r"(\d{4})([-/.])(\d{1,2})\2\d{1,2}(?:[T ].{0,40})?")),
-    ("ymd", re.compile(r"(\d{4})([-/])(\d{1,2})")),
+    ("ymd", re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[T ].{0,40})?")),
+    ("ymd", re.compile(r"(\d{4})([-/])(\d{1,2})()")),
     ("open", re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:[ ,].{0,40})?")),
-    ("named", re.compile(r"(?:\d{1,2}\.?\s+)?([^\W\d_]{3,10})\.?,?\s+(?:\d{1,2},\s+)?(\d{4})")),
+    ("named", re.compile(r"(?:(\d{1,2})\.?\s+)?([^\W\d_]{3,10})\.?,?\s+(?:(\d{1,2}),\s+)?(\d{4})")),
 )
 # The longest cell that is read as a date.
 MOST_DATE = 60
 # What share of the cells of a column of dates may be none.
 STRAY = 4
-# Names of columns that stand for another: the only one of numbers, and whichever.
+# Names of columns that stand for another: the only one of numbers, the one of dates, the one that says who, and whichever.
 NUMERIC = "#"
+WHEN = "@when"
+WHO = "@who"
 ANY = "*"
+# What the column is called that says who.
+PERSONS = (
+    "who", "person", "people", "name", "member", "payer", "buyer", "spender", "paid by", "bought by", "by", "by whom",
+    "chi", "persona", "persone", "nome", "membro", "pagato da", "comprato da", "speso da", "acquistato da", "da chi", "utente", "user",
+)
 
 
 class Refused(Exception):
@@ -195,6 +202,10 @@ class Table:
             return self.columns.index(name)
         if name == NUMERIC:
             return self.numeric()
+        if name == WHEN:
+            return the_dates(self, {})
+        if name == WHO:
+            return self.persons()
         wanted = name.strip().casefold()
         for at, column in enumerate(self.columns):
             if column.casefold() == wanted:
@@ -215,6 +226,14 @@ class Table:
         if len(found) != 1:
             names = ", ".join(self.columns[at] for at in found[:20]) or "none"
             raise Refused("NoColumn", f"name the column; the columns of numbers: {names}"[:900])
+        return found[0]
+
+    def persons(self):
+        """The place of the column that says who."""
+        found = [at for at, column in enumerate(self.columns) if column.replace("_", " ").strip().casefold() in PERSONS]
+        if len(found) != 1:
+            names = ", ".join(self.columns[:20])
+            raise Refused("NoColumn", f"no column says who, or several do; there are {names}"[:900])
         return found[0]
 
     def __iter__(self):
@@ -268,8 +287,14 @@ def conditions(table, args):
 def fits(table, row, condition):
     """Whether a condition holds for a row; one about no column in particular for any of its cells."""
     at, op, text, known = condition
-    cells = row if at is None else (row[at],)
-    return any(compare(table, op, cell, text, known) for cell in cells)
+    if at is not None:
+        return compare(table, op, row[at], text, known)
+    if op == "contains" and text:
+        # Somebody who names a thing says one or many of it.
+        wanted = [stem(word) for word in text.split()]
+        if any(all(word in [stem(one) for one in cell.casefold().split()] for word in wanted) for cell in row):
+            return True
+    return any(compare(table, op, cell, text, known) for cell in row)
 
 
 def month_of(name):
@@ -280,7 +305,7 @@ def month_of(name):
 
 
 def date_of(cell):
-    """How a cell gives a day, and its year and month; of `1/2/2026` both numbers that may be the month. Nothing when it gives none."""
+    """How a cell gives a day: its year, its month and its day; of `1/2/2026` both numbers that may be the month, and no day. Nothing when it gives none."""
     cell = cell.strip()
     if not 6 <= len(cell) <= MOST_DATE:
         return None
@@ -289,38 +314,42 @@ def date_of(cell):
         if found is None:
             continue
         if kind == "named":
-            month = month_of(found.group(1))
-            return None if month is None else ("known", int(found.group(2)), month, month)
+            month = month_of(found.group(2))
+            return None if month is None else ("known", int(found.group(4)), month, month, int(found.group(1) or found.group(3) or 0))
         if kind == "ymd":
             month = int(found.group(3))
-            return ("known", int(found.group(1)), month, month) if 1 <= month <= 12 else None
+            return ("known", int(found.group(1)), month, month, int(found.group(4) or 0)) if 1 <= month <= 12 else None
         first, sign, second, year = int(found.group(1)), found.group(2), int(found.group(3)), int(found.group(4))
         year += 2000 if year < 100 else 0
         if not (1 <= min(first, second) <= 12 and max(first, second) <= 31):
             return None
         # With dots the day stands first everywhere.
-        return ("known", year, second, second) if sign == "." and second <= 12 else ("open", year, first, second)
+        return ("known", year, second, second, first) if sign == "." and second <= 12 else ("open", year, first, second, None)
     return None
 
 
-def dated(table, rows, args):
-    """The place of the column of dates, and the year and month of each row; nothing for a row without a date."""
-    def dates(at):
-        return [date_of(row[at]) for row in rows]
-
+def the_dates(table, args):
+    """The place of the column of dates."""
     def is_of_dates(at):
         cells = [row[at] for row in table.sample if at < len(row) and row[at].strip()]
         bad = sum(date_of(cell) is None for cell in cells)
         return len(cells) > bad and bad * STRAY <= len(cells)
 
     if "dates" in args:
-        columns = [table.column(args["dates"])]
-    else:
-        columns = [at for at in range(len(table.columns)) if is_of_dates(at)]
+        return table.column(args["dates"])
+    columns = [at for at in range(len(table.columns)) if is_of_dates(at)]
     if len(columns) > 1:
         names = ", ".join(table.columns[at] for at in columns[:20])
         raise Refused("Ambiguous", f"several columns hold dates: {names}; name one as dates"[:900])
-    found = dates(columns[0]) if columns else []
+    if not columns:
+        raise Refused("NoDates", "no column of the table holds dates")
+    return columns[0]
+
+
+def dated(table, rows, args):
+    """Year, month and day of each row; nothing for a row without a date."""
+    at = the_dates(table, args)
+    found = [date_of(row[at]) for row in rows]
     if not any(found):
         raise Refused("NoDates", "no column of the table holds dates")
     unsure = [one for one in found if one is not None and one[0] == "open"]
@@ -328,7 +357,7 @@ def dated(table, rows, args):
     if day_first and month_first or unsure and not (day_first or month_first or table.decimal == "," or all(one[2] == one[3] for one in unsure)):
         raise Refused("Ambiguous", "it is not clear whether the day or the month stands first in the dates")
     part = 2 if month_first else 3
-    return [None if one is None else (one[1], one[part]) for one in found]
+    return [None if one is None else (one[1], one[part], one[5 - part] if one[4] is None else one[4]) for one in found]
 
 
 def during(table, rows, args):
@@ -413,6 +442,10 @@ def order(table, columns, rows, args):
     if "order_by" not in args:
         return rows
     name = args["order_by"]
+    if name == WHEN and name not in columns and columns is table.columns:
+        days = dated(table, rows, args) if rows else []
+        known = sorted((one for one in zip(days, rows) if one[0] is not None), key=lambda one: one[0], reverse=args.get("descending", False))
+        return [row for _, row in known] + [row for day, row in zip(days, rows) if day is None]
     if name in columns:
         at = columns.index(name)
     elif columns is table.columns:

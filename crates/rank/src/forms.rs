@@ -19,11 +19,21 @@ const MIN_NOUN: usize = 3;
 pub const MAX_NAME_WORDS: usize = 16;
 
 /// Words that share a meaning and no stem, with what stands for it: "how much did we spend" is about the expenses, and "quanto abbiamo
-/// speso" about the spese; "la spesa" is what is bought.
+/// speso" about the spese, and so is what was paid or bought; "la spesa" is what is to be bought.
 const SPENDING: [(&str, &str); 2] = [
-    ("spending", "spend spends spent spending expense expenses expenditure expenditures"),
-    ("spese", "spese speso spendere spendo spendiamo"),
+    (
+        "spending",
+        "spend spends spent spending expense expenses expenditure expenditures pay pays paid paying buy buys bought buying cost costs",
+    ),
+    (
+        "spese",
+        "spese speso spendere spendo spendiamo pagare pagato pagata pagati pagate comprare comprato comprata comprati comprate \
+         costato costata costati costate",
+    ),
 ];
+
+/// What is to be bought, or one of the spese.
+const BOUGHT: &str = "spesa";
 
 /// Whether a folded word says only of which kind a thing is.
 #[must_use]
@@ -92,6 +102,12 @@ impl Said {
             }
             for (known, stem) in said.stems.iter_mut().zip(stems(&word)) {
                 known.insert(stem);
+            }
+            // Who asks for "la spesa più grossa" means one of the spese.
+            if word == BOUGHT {
+                for (known, stem) in said.stems.iter_mut().zip(stems("spese")) {
+                    known.insert(stem);
+                }
             }
             said.words.insert(word);
         }

@@ -54,6 +54,23 @@ fn named(path: &str) -> Named {
     path.strip_suffix('/').map_or_else(|| Named::file(path), |folder| Named { folder: true, ..Named::file(folder) })
 }
 
+#[test]
+fn the_largest_of_the_spese_is_no_shopping() {
+    for lang in [Lang::En, Lang::It] {
+        let both = ["data/expenses.csv", "data/spese.csv"];
+        for files in [&both[1..], &both, &["data/spese.csv", "data/expenses.csv", "notes/spesa.md"]] {
+            let named = files.iter().map(|path| named(path)).collect();
+            let envelope = Envelope { named, ..envelope_of(shipped(), lang) };
+            for text in ["qual è stata la spesa più grossa?", "mostra la spesa più cara", "qual è la spesa più piccola"]
+            {
+                let Reply::Plan(found) = plan(text, &envelope) else { panic!("{text} {files:?}") };
+                let made: Vec<&str> = found.calls.iter().map(|call| call.executor.as_str()).collect();
+                assert_eq!(made, ["fs_read", "csv_query"], "{text} {files:?}");
+            }
+        }
+    }
+}
+
 /// How a set of sentences was understood.
 #[derive(Default)]
 struct Score {

@@ -57,6 +57,17 @@ def cases():
         case("dates of two readings are not guessed", "when,a\n1/3/2026,1\n3/4/2026,2\n", bad("Ambiguous"), month="march"),
         case("two columns of dates are not guessed", "made,paid\n2026-01-01,2026-02-01\n", bad("Ambiguous"), month="january"),
         case("a column of dates may be named", "made,paid\n2026-01-01,2026-02-01\n", good(returned=1), month="february", dates="paid"),
+        case(
+            "the newest row is found by the column of dates", MESI, good(rows=[["04/05/2026", "luce", "61,20"]], returned=1), order_by="@when", descending=True, limit=1,
+        ),
+        case("days are ordered by their numbers and rows without a date stand last", YEARS, good(rows__0__1="bread", rows__1__1="milk", rows__2__0="2026-03-09", rows__4__0="Total"), order_by="@when"),
+        case("a table without dates has no newest row", "a,b\nx,1\n", bad("NoDates"), order_by="@when", descending=True, limit=1),
+        case(
+            "the column that says who is found by its name", "date,Paid by,amount\n2026-01-01,Ann,3\n2026-01-02,Ben,9\n2026-01-03,Ann,5\n",
+            good(columns=["Paid by", "sum(amount)"], rows=[["Ben", 9], ["Ann", 8]]), group_by=["@who"], aggregate=[{"op": "sum", "column": "#"}], order_by="#", descending=True,
+        ),
+        case("where no column says who, nobody is named", SPENT, bad("NoColumn"), group_by=["@who"], aggregate=total),
+        case("a thing is found by one or many of it", "what,amount\nlemons,2\nlemonade,9\n", good(value=2, matched=1), where=[{"column": "*", "op": "contains", "value": "lemons"}], aggregate=[{"op": "sum", "column": "#"}]),
         case("a table without dates is none to be asked by month", "a,b\nx,1\n", bad("NoDates"), month="march"),
         case("a text of nothing has no row", "\n\n", bad("BadCsv")),
     ]

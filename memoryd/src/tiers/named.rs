@@ -325,6 +325,16 @@ mod tests {
     }
 
     #[test]
+    fn a_table_of_what_was_spent_is_found_by_what_was_paid_bought_or_spent() {
+        let mut place = Place::with(&[("data/spese.csv", "x"), ("data/expenses.csv", "x"), ("notes/a.md", "x")]);
+        for words in ["qual è stata la spesa più grossa", "chi ha pagato la benzina", "cosa ha comprato Anna"] {
+            assert_eq!(place.owner(words), ["data/spese.csv"], "{words}");
+        }
+        assert_eq!(place.owner("what did Anna buy"), ["data/expenses.csv"]);
+        assert_eq!(place.owner("che tempo fa"), NONE);
+    }
+
+    #[test]
     fn private_folders_of_others_are_out_of_reach() {
         let mut place =
             Place::with(&["people/anna/gift.md", "people/marco/gift.md", "people/gift.md"].map(|path| (path, "x")));

@@ -16,7 +16,7 @@ use crate::msg::common::Lang;
 use crate::names;
 
 /// The most tables of patterns.
-pub const MAX_TABLES: usize = 48;
+pub const MAX_TABLES: usize = 64;
 /// The most lines of one table.
 pub const MAX_LINES: usize = 48;
 /// The longest line, in characters.

@@ -1,8 +1,10 @@
 //! What each kind of slot takes up of a request, and what becomes of it. Whether a pattern goes on behind it is not its matter.
 
+use metnos_calendar::zone::Zone;
 use metnos_proto::envelope::Candidate;
 use metnos_proto::executor::pattern::SlotKind;
 use metnos_proto::msg::common::Lang;
+use metnos_rank::forms::{are_forms, name_words};
 use serde_json::Value;
 
 use super::Request;
@@ -17,6 +19,8 @@ use crate::words::said;
 use crate::words::token::{Kind, Token};
 use crate::words::when;
 
+/// What a table of rows is written as.
+const TABLE: &str = "text/csv";
 /// The most words of the name of a thing.
 const MAX_NAME: usize = 8;
 /// The most words of the name of a place on earth.
@@ -201,6 +205,13 @@ impl Takes {
         let one = |found: Option<Value>| found.map(|value| Took::value(after, value)).into_iter().collect();
         let text = |is: bool| is.then(|| Value::from(token.text));
         match self {
+            Self::File(Some(media)) if media == TABLE => {
+                let meant = outlay(request, at);
+                let others = place(request, at, PlaceWant::File).into_iter();
+                let others: Vec<Took> =
+                    others.filter(|one| meant.as_ref().is_none_or(|meant| meant.end != one.end)).collect();
+                meant.into_iter().chain(others).collect()
+            }
             Self::File(_) => place(request, at, PlaceWant::File),
             Self::Folder => place(request, at, PlaceWant::Folder),
             Self::Place(_) => place(request, at, PlaceWant::Any),
@@ -232,7 +243,7 @@ impl Takes {
             Self::Date => days(request, at, token, lang),
             Self::Time => one(when::time(token.text).filter(|_| token.kind == Kind::Time).map(Value::from)),
             Self::Duration => duration(request, at, token),
-            Self::Choice(choices) => choice(request, at, choices),
+            Self::Choice(choices) => choice(request, at, choices, lang),
             Self::Zone => zones(request, at),
         }
     }
@@ -304,6 +315,17 @@ fn place(request: &Request<'_>, at: usize, want: PlaceWant) -> Vec<Took> {
         }
     }
     seen
+}
+
+/// "La spesa più grossa" is one of the spese: where a table is wanted, no list of what is to be bought is meant.
+fn outlay(request: &Request<'_>, at: usize) -> Option<Took> {
+    let rest = request.said.get(at..)?;
+    let articles = rest.iter().take_while(|one| one.is_word && said::is_article(&one.plain, Lang::It)).count();
+    let said = rest.get(articles).filter(|one| one.is_word && one.plain == "spesa")?;
+    let is_meant = |path: &str| path.ends_with(".csv") && name_words(path).iter().any(|word| are_forms(word, "spese"));
+    let mut tables = request.words.lists.there.iter().filter(|one| !one.folder && is_meant(&one.path));
+    let (Some(table), None) = (tables.next(), tables.next()) else { return None };
+    Some(Took::place(request.at_token(said.token + 1), &table.path, Kind::File))
 }
 
 /// A path that is typed at `at`.
@@ -521,11 +543,67 @@ fn days(request: &Request<'_>, at: usize, token: &Token<'_>, lang: Lang) -> Vec<
     (at + 1..=request.len().min(at + MAX_DAY)).filter_map(said).collect()
 }
 
+/// The month that these words mean beside today, and how many months back: "last month".
+const MONTHS_BESIDE_TODAY: [(&str, usize); 9] = [
+    ("this month", 0),
+    ("last month", 1),
+    ("the last month", 1),
+    ("questo mese", 0),
+    ("mese scorso", 1),
+    ("il mese scorso", 1),
+    ("lo scorso mese", 1),
+    ("scorso mese", 1),
+    ("il mese passato", 1),
+];
+const MONTHS: [[&str; 12]; 2] = [
+    [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ],
+    [
+        "gennaio",
+        "febbraio",
+        "marzo",
+        "aprile",
+        "maggio",
+        "giugno",
+        "luglio",
+        "agosto",
+        "settembre",
+        "ottobre",
+        "novembre",
+        "dicembre",
+    ],
+];
+
+/// The name of the month that such words mean.
+fn month_beside_today(request: &Request<'_>, text: &str, lang: Lang) -> Option<&'static str> {
+    let (_, back) = MONTHS_BESIDE_TODAY.iter().find(|(words, _)| *words == text)?;
+    let (now, zone) = request.words.now;
+    let today = Zone::read(zone).unwrap_or_default().at(now).filter(|_| now > 0)?;
+    let month = usize::try_from(today.month()).ok()?;
+    MONTHS[usize::from(lang == Lang::It)].get((month + 11 - back) % 12).copied()
+}
+
 /// One of the values of the schema, or a word of either language that orders things.
-fn choice(request: &Request<'_>, at: usize, choices: &[String]) -> Vec<Took> {
+fn choice(request: &Request<'_>, at: usize, choices: &[String], lang: Lang) -> Vec<Took> {
     let tokens = &request.words.tokens[request.token(at)..];
     let mut found = Vec::new();
     for (end, text) in phrases(request, at, 3) {
+        let month = month_beside_today(request, &text, lang);
+        if let Some(month) = month.filter(|month| choices.iter().any(|choice| choice == month)) {
+            found.push(Took::value(end, month));
+        }
         if let Some(choice) = choices.iter().find(|choice| said::plain(choice).replace(['_', '-'], " ") == text) {
             found.push(Took::value(end, choice.as_str()));
         }
