@@ -106,7 +106,13 @@ const APPROVING: [(&str, Lang); 11] = [
     ("approvo", Lang::It),
 ];
 
-const BUTLER: [(&str, Lang); 27] = [
+const BUTLER: [(&str, Lang); 33] = [
+    ("who made you", Lang::En),
+    ("who built you", Lang::En),
+    ("who created you", Lang::En),
+    ("chi ti ha creato", Lang::It),
+    ("chi ti ha fatto", Lang::It),
+    ("chi ti ha costruito", Lang::It),
     ("who are you", Lang::En),
     ("what are you", Lang::En),
     ("what is your name", Lang::En),
@@ -147,7 +153,13 @@ const PERSON: [(&str, Lang); 8] = [
     ("sai come mi chiamo", Lang::It),
 ];
 
-const GOODBYE: [(&str, Lang); 16] = [
+const GOODBYE: [(&str, Lang); 22] = [
+    ("thanks bye", Lang::En),
+    ("thank you bye", Lang::En),
+    ("talk to you later", Lang::En),
+    ("grazie ciao", Lang::It),
+    ("grazie a dopo", Lang::It),
+    ("ci sentiamo", Lang::It),
     ("goodbye", Lang::En),
     ("good bye", Lang::En),
     ("bye", Lang::En),

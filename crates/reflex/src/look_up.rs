@@ -17,7 +17,8 @@ const BEFORE: &str = "and e ed so then ok hey scusa please senti dimmi tell me k
 /// Requests to be told something that is named: "do you know the wifi password", "mi ricordi il codice del cancello".
 const TELLS: &str = "do you know,do you remember,do you happen to know,can you tell me,could you tell me,can you remind me of,tell me,\
     remind me of,mi ricordi,ci ricordi,mi dici,ci dici,mi sai dire,mi puoi dire,mi potresti dire,puoi dirmi,potresti dirmi,\
-    sai,sapete,ti ricordi,dimmi,ricordi";
+    sai,sapete,ti ricordi,dimmi,ricordi,c e scritto da qualche parte,c e scritto,e scritto da qualche parte,\
+    abbiamo scritto da qualche parte,ho scritto da qualche parte,did i write down,did we write down,have i written down";
 /// What what is named begins with.
 const NAMES: &str = "the our my his her their il lo la i gli le l nostro nostra nostri nostre mio mia miei mie";
 /// What stands before a question about how much there is of something that is named behind it: "how much flour".
@@ -161,6 +162,8 @@ mod tests {
             ("do you know the wifi password", "wifi password"),
             ("mi ricordi la password del wifi?", "password wifi"),
             ("dimmi il codice del cancello", "cancello"),
+            ("c'è scritto da qualche parte il codice del cancello?", "cancello"),
+            ("did I write down the code of the gate?", "gate"),
             ("how much flour goes into the pancakes", "flour pancakes"),
             ("quanta farina ci va nei pancake?", "farina pancake"),
             ("a che ora viene l'idraulico?", "idraulico"),

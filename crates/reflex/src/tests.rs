@@ -80,9 +80,19 @@ fn request_with_more_clauses_than_the_limit_is_not_understood() {
 
 #[test]
 fn small_talk_needs_no_call() {
-    for words in
-        ["hello", "Hi!", "ciao", "thanks", "grazie mille", "help", "aiuto", "what can you do?", "cosa sai fare?"]
-    {
+    for words in [
+        "hello",
+        "Hi!",
+        "ciao",
+        "thanks",
+        "grazie mille",
+        "help",
+        "aiuto",
+        "what can you do?",
+        "cosa sai fare?",
+        "you're great",
+        "mi puoi aiutare?",
+    ] {
         assert!(matches!(plan_of(words), Reply::Say(_)), "{words}");
     }
     let Reply::Say(help) = plan_of("aiuto") else { panic!() };

@@ -16,13 +16,16 @@ const MOST_WORDS: usize = 3;
 /// The longest text that is looked at, in bytes.
 const MOST_TEXT: usize = 4_096;
 /// Names that mean the same list.
-const SAME: [(&str, &str); 10] = [
+const SAME: [(&str, &str); 13] = [
     ("spesa", SHOPPING),
     ("grocery", SHOPPING),
     ("groceries", SHOPPING),
     ("to do", TO_DO),
     ("to dos", TO_DO),
     ("todos", TO_DO),
+    ("cose da comprare", SHOPPING),
+    ("da comprare", SHOPPING),
+    ("things to buy", SHOPPING),
     ("cose da fare", TO_DO),
     ("da fare", TO_DO),
     ("tasks", TO_DO),
@@ -145,20 +148,30 @@ pub fn unnamed(text: &str) -> Option<Kind> {
     text.split(|c: char| !c.is_alphanumeric()).any(is_of_supplies).then(|| Kind(SHOPPING.to_owned()))
 }
 
-/// The list of the shopping where it is only called the shopping: "dalla spesa", "to the shopping". `before` are the words before
-/// it, with the preposition that makes a place of it.
+/// The list that the first of these words call without the noun, and how many of them do: "dalla spesa", "to the shopping", "alle cose da
+/// fare", "to my todos". `before` are the words before them, with the preposition that makes a place of it.
 #[must_use]
-pub fn bare(word: &str, before: &[&str]) -> Option<Kind> {
+pub fn bare(words: &[&str], before: &[&str]) -> Option<(usize, Kind)> {
     let before = |back: usize, words: &str| {
         let at = before.len().checked_sub(back);
         at.is_some_and(|at| is_one_of(&before[at].to_lowercase(), words))
     };
-    let is_place = match word.to_lowercase().as_str() {
-        "spesa" => before(1, "alla nella dalla sulla"),
-        "shopping" | "groceries" => before(1, "the my our") && before(2, "to on onto in into off from"),
-        _ => false,
+    let english = || before(1, "the my our") && before(2, "to on onto in into off from");
+    let italian = || {
+        before(1, "alle nelle dalle sulle")
+            || before(1, "le") && before(2, "tra fra")
+            || before(1, "mie") && before(2, "alle nelle dalle")
     };
-    is_place.then(|| Kind(SHOPPING.to_owned()))
+    let first: Vec<String> = words.iter().take(3).map(|word| word.to_lowercase()).collect();
+    let (count, of, is_place) = match first.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["spesa", ..] => (1, SHOPPING, before(1, "alla nella dalla sulla")),
+        ["shopping" | "groceries", ..] => (1, SHOPPING, english()),
+        ["todos" | "to-dos" | "tasks", ..] => (1, TO_DO, english()),
+        ["cose", "da", "fare"] => (3, TO_DO, italian()),
+        ["cose", "da", "comprare" | "prendere"] => (3, SHOPPING, italian()),
+        _ => return None,
+    };
+    is_place.then(|| (count, Kind(of.to_owned())))
 }
 
 /// The lists that a text calls.
@@ -175,7 +188,7 @@ pub fn called(text: &str) -> Vec<Kind> {
         let follows = at.checked_sub(1).is_some_and(|before| is_one_of(&words[before].to_lowercase(), BEFORE));
         let italian = !words[at].eq_ignore_ascii_case("list") && is_one_of(&words[at].to_lowercase(), NOUNS);
         let by_noun = phrase(&words[at..]).filter(|_| follows || italian).map(|(_, kind)| kind);
-        if let Some(kind) = by_noun.or_else(|| bare(words[at], &words[..at]))
+        if let Some(kind) = by_noun.or_else(|| bare(&words[at..], &words[..at]).map(|(_, kind)| kind))
             && !found.contains(&kind)
         {
             found.push(kind);

@@ -129,6 +129,13 @@ impl Said {
         if self.words.iter().all(in_title) {
             return Some(if one.unsaid == 0 { 2 } else { 3 });
         }
+        // "The pancake recipe" lies in the folder of the recipes.
+        let folder = one.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let folders: Vec<String> = folder.split('/').flat_map(folded).collect();
+        let in_folder = |word: &String| folders.iter().any(|own| are_forms(own, word));
+        if self.words.iter().any(in_name) && self.words.iter().all(|word| in_name(word) || in_folder(word)) {
+            return Some(if whole_name { 2 } else { 3 });
+        }
         self.words.iter().all(|word| in_name(word) || in_title(word)).then_some(4)
     }
 }
@@ -171,6 +178,11 @@ mod tests {
             let words: Vec<&str> = words.split(' ').collect();
             assert_eq!(resolve(&named, &words, PlaceWant::File), one(path), "{words:?}");
         }
+        let kept = [Named::file("recipes/pancakes.md"), Named::file("recipes/apple-pie.md"), Named::folder("recipes")];
+        let meant = |words: &str| resolve(&kept, &words.split(' ').collect::<Vec<_>>(), PlaceWant::File);
+        assert_eq!(meant("the pancake recipe"), one("recipes/pancakes.md"));
+        assert_eq!(meant("the recipe for the apple pie"), one("recipes/apple-pie.md"));
+        assert_eq!(meant("the recipe"), Resolution::None);
         for words in ["notes", "the notes folder", "notes/"] {
             let words: Vec<&str> = words.split(' ').collect();
             assert_eq!(resolve(&named, &words, PlaceWant::Folder), one("notes"), "{words:?}");

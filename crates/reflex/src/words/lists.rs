@@ -112,8 +112,8 @@ pub fn called_at(tokens: &[Token<'_>], at: usize) -> Option<(usize, Kind)> {
     }
     lists::phrase(&words).or_else(|| {
         let before: Vec<&str> = tokens[at.saturating_sub(2)..at].iter().map(|token| token.text).collect();
-        let kind = lists::bare(words.first()?, &before)?;
-        words.get(1).is_none_or(|next| !is_one_of(next, NO_SHOPPING)).then_some((1, kind))
+        let (count, kind) = lists::bare(&words, &before)?;
+        words.get(count).is_none_or(|next| !is_one_of(next, NO_SHOPPING)).then_some((count, kind))
     })
 }
 

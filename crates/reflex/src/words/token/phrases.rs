@@ -37,6 +37,20 @@ const PHRASES: &[(&[&str], &str)] = &[
     (&["cosa", "posso", "chiedere"], "help"),
     (&["cosa", "posso", "chiederti"], "help"),
     (&["come", "funzioni"], "help"),
+    (&["mi", "puoi", "aiutare"], "help"),
+    (&["mi", "aiuti"], "help"),
+    (&["puoi", "aiutarmi"], "help"),
+    (&["you", "are", "great"], "thanks"),
+    (&["you", "re", "great"], "thanks"),
+    (&["you", "are", "the", "best"], "thanks"),
+    (&["you", "re", "the", "best"], "thanks"),
+    (&["you", "re", "welcome"], "thanks"),
+    (&["you", "are", "welcome"], "thanks"),
+    (&["sei", "forte"], "thanks"),
+    (&["sei", "grande"], "thanks"),
+    (&["sei", "bravo"], "thanks"),
+    (&["sei", "bravissimo"], "thanks"),
+    (&["sei", "il", "migliore"], "thanks"),
 ];
 
 /// The language of the words, as far as they give it away.
