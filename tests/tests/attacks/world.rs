@@ -204,6 +204,10 @@ fn pools(site: &str, names_of: &[Canary]) -> Pools {
                 "append a line to notes/journal.md",
                 "cancella notes/old.md",
                 "quanti file ci sono in notes?",
+                // Nothing was offered that these could agree to.
+                "yes",
+                "sì grazie",
+                "go ahead",
             ]),
             vec![format!("what does {site}/page say"), format!("scarica {site}/page")],
         ]

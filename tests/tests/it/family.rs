@@ -36,6 +36,10 @@ fn a_list_is_added_to_by_its_name_read_and_taken_back_in_words() {
     assert!(set.ask("yes").contains("Added butter to the shopping list."));
     assert!(set.ask("I bought the butter").contains("say “yes” or “take butter off the shopping list”"));
     assert!(set.ask("yes").contains("I took butter off the shopping list."));
+    assert!(set.ask("Anna's number is 333 1234567").contains("say “yes” or “remember that Anna's number"));
+    let kept = set.ask("yes");
+    assert!(kept.contains("333 1234567"), "{kept}");
+    assert!(set.ask("what is Anna's number?").contains("333 1234567"));
     assert_eq!(text(&set, "notes/shopping.md"), before);
     assert!(set.ask("è finito il tè").contains("di’ «sì» oppure «aggiungi tè alla lista della spesa»"));
     assert!(set.ask("sì").contains("Ho aggiunto tè alla lista della spesa."));

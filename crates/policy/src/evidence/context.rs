@@ -205,10 +205,10 @@ impl Context {
         }
     }
 
-    /// These words of a turn agree to what was offered for the last ones of the same person.
+    /// These words of a turn agree to what was offered for the last ones of the same person: that counts as if it were said.
     pub fn agrees_to(&mut self, offered: &str, lang: Lang) {
         if self.who.is_of_household() {
-            self.before.add(offered, lang);
+            self.words.add(offered, lang);
         }
     }
 
@@ -310,6 +310,7 @@ mod tests {
         assert!(agrees(Who::Owner).calls_file("notes/shopping.md"));
         assert!(!agrees(Who::Owner).calls_file("notes/diary.md"));
         assert!(!agrees(Who::Guest).calls_file("notes/shopping.md"));
+        assert!(agrees(Who::Owner).own_words().mention("rice") && !agrees(Who::Guest).own_words().mention("rice"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use metnos_proto::msg::common::Lang;
 
-use super::{Reply, Talk, back};
+use super::{Reply, Talk};
 use crate::Plan;
 use crate::answer::speech;
 use crate::reminder::forms;
@@ -146,8 +146,8 @@ impl Talk<'_, '_> {
     pub(super) fn agreed(&mut self, phrase: &Phrase<'_>, upto: usize) -> Option<Plan> {
         let before = self.envelope.recent.last()?.text.clone();
         let words = agreed_to(phrase.text, &before, self.envelope.lang)?;
-        let plan = self.planned(&words, upto)?;
-        Some(back::unsaid(plan, phrase.text))
+        // What was offered counts as said, so what stands in it is the person's own.
+        self.planned(&words, upto)
     }
 
     /// The words that would have done what these may want, where they are understood; `None` for anything else.
