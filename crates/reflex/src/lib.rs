@@ -131,6 +131,23 @@ impl Repertoire {
         dialogue::reply(text, envelope, &possible, &mut |text, envelope| self.plan_alone(text, envelope, candidates))
     }
 
+    /// What is offered to a person who has asked this day after day at about this hour: the words that would have it answered by
+    /// itself. Only on the day on which it becomes a habit, and only where those words would do it.
+    #[must_use]
+    pub fn habit(&mut self, text: &str, envelope: &Envelope) -> Option<String> {
+        let lang = language_of(text, envelope.lang);
+        let habit = reminder::habit::of(text, lang, envelope).filter(|_| !envelope.home.guest)?;
+        match self.plan(&habit.words, envelope) {
+            Reply::Schedule(Order::Ask(_), _) => Some(answer::speech::habit(lang, &habit.time, &habit.words)),
+            Reply::Plan(_)
+            | Reply::Say(_)
+            | Reply::Schedule(..)
+            | Reply::Review(..)
+            | Reply::Cannot(_)
+            | Reply::NotUnderstood(_) => None,
+        }
+    }
+
     /// What words become by themselves, whatever was said before. The executors come beside the envelope: they are the most of it,
     /// and one that is changed for an earlier turn has none of its own.
     fn plan_alone(&mut self, text: &str, envelope: &Envelope, candidates: &[Candidate]) -> Reply {

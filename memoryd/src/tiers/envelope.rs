@@ -52,6 +52,8 @@ pub struct Parts<'a> {
     pub mnests: Vec<Known>,
     /// The files and folders that the words may mean.
     pub named: Vec<Named>,
+    /// When the principal has said the same before, in seconds since 1970.
+    pub same: Vec<i64>,
     /// What the household has answered of itself.
     pub home: Home,
 }
@@ -88,6 +90,7 @@ pub fn build(parts: Parts<'_>) -> Envelope {
         candidates: parts.candidates,
         mnests: parts.mnests,
         named: parts.named,
+        same: parts.same,
         home: parts.home,
     }
 }

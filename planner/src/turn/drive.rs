@@ -222,7 +222,23 @@ impl Turn {
             }
             (reply, _) => (Duration::from_millis(self.planner.turn_within_ms), self.reflex((words, &envelope), reply)),
         };
-        tokio::time::timeout(within, reflex).await.unwrap_or_else(|_| Ended::broken(speech::too_long(self.lang)))
+        let ended = tokio::time::timeout(within, reflex).await;
+        let ended = ended.unwrap_or_else(|_| Ended::broken(speech::too_long(self.lang)));
+        self.offer_habit(&ended, (words, &envelope)).await;
+        ended
+    }
+
+    /// Behind an answer that somebody has asked for on several days at this hour: that it can come by itself.
+    async fn offer_habit(&self, ended: &Ended, (words, envelope): (&str, &Envelope)) {
+        if ended.end != TurnEnd::Answered || envelope.same.is_empty() {
+            return;
+        }
+        let offer = self.planner.repertoire.borrow_mut().habit(words, envelope);
+        if let Some(offer) = offer
+            && let Err(error) = self.say(&offer).await
+        {
+            tracing::info!(turn = %self.id, %error, "the door was gone before the end of the answer");
+        }
     }
 
     /// A turn with a model, as far as it comes in its time.

@@ -53,6 +53,28 @@ fn a_chain_runs_by_reference_and_only_its_last_result_is_released() {
 }
 
 #[test]
+fn what_is_asked_on_the_fifth_day_is_offered_behind_its_answer() {
+    run(async {
+        const DAY: i64 = 86_400;
+        // Tuesday 24 November 2026, 09:00 UTC.
+        const NOW: i64 = 1_795_510_800;
+        let mut stage = Stage::new(&[("fs_read", file("Hello\n"))]);
+        for (days, offers) in [(4, true), (3, false), (5, false)] {
+            let mut shown = envelope(candidates(), Lang::En);
+            shown.home.now = NOW;
+            shown.same = (1..=days).rev().map(|day| NOW - day * DAY).collect();
+            *stage.script.envelope.borrow_mut() = serde_json::to_vec(&shown).unwrap();
+            let (text, _, done) = stage.ask("read notes/welcome.md").await;
+            assert!(text.starts_with("Hello\n"), "{text}");
+            assert_eq!(text.contains("“every day at 9:00 read notes/welcome.md”"), offers, "{days}: {text}");
+            assert_eq!(done.end, TurnEnd::Answered);
+        }
+        // Nothing is planned by the offer.
+        assert!(stage.script.asked("schedule").is_empty());
+    });
+}
+
+#[test]
 fn several_texts_are_distinguished() {
     run(async {
         let mut stage = Stage::new(&[("fs_read", file("x"))]);

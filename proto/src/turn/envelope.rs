@@ -52,6 +52,10 @@ pub struct Envelope {
     /// than the owner, only those that everybody may read. For the reflex; no model is shown them.
     #[serde(default)]
     pub named: Vec<Named>,
+    /// When this principal has said the very same before, in seconds since 1970, ascending; only the last times. No model is shown
+    /// them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub same: Vec<i64>,
     /// What the answers go by that the household was asked for in the first interview.
     #[serde(default)]
     pub home: Home,
@@ -119,6 +123,7 @@ impl Envelope {
             candidates: Vec::new(),
             mnests: self.mnests.clone(),
             named: self.named.clone(),
+            same: self.same.clone(),
             home: self.home.clone(),
         }
     }
@@ -141,6 +146,7 @@ impl Envelope {
             candidates,
             mnests: Vec::new(),
             named: Vec::new(),
+            same: Vec::new(),
             home: Home::default(),
         }
     }

@@ -177,11 +177,29 @@ pub fn hint(lang: Lang, example: &str) -> String {
     tell(lang, Key::Hint, &[("example", (&visible(example)).into())]) + "\n"
 }
 
+/// That what was asked on several days can be answered by itself, with the words that would have it so.
+#[must_use]
+pub fn habit(lang: Lang, time: &str, words: &str) -> String {
+    tell(lang, Key::Habit, &[("time", time.into()), ("words", (&visible(words)).into())]) + "\n"
+}
+
 /// What the person said, and when where that is known.
 #[must_use]
 pub fn you_said(lang: Lang, when: Option<&str>, text: &str) -> String {
     let when = when.unwrap_or("none");
     tell(lang, Key::YouSaid, &[("when", when.into()), ("text", text.into())]) + "\n"
+}
+
+/// What the person said last, and what was answered.
+#[must_use]
+pub fn last_exchange(lang: Lang, said: &str, answer: &str) -> String {
+    tell(lang, Key::LastExchange, &[("said", said.into()), ("answer", answer.into())]) + "\n"
+}
+
+/// What the person said last, and that it was done.
+#[must_use]
+pub fn last_done(lang: Lang, said: &str) -> String {
+    tell(lang, Key::LastDone, &[("said", said.into())]) + "\n"
 }
 
 /// That the person said nothing of the kind, as far as anybody remembers.

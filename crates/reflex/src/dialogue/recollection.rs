@@ -29,6 +29,10 @@ const ASKS_LAST: &str = "what did i just ask,what did i just ask you,what did i 
     appena chiesto,cosa ti ho chiesto,che cosa ti ho chiesto,che cosa ti ho appena chiesto,che ti ho appena chiesto,cosa ti ho chiesto \
     prima,cosa ho appena detto,cosa ti ho appena detto,cosa ti ho detto prima,cosa ho detto prima,cosa ho chiesto,qual era la mia ultima \
     domanda,qual e stata la mia ultima domanda";
+/// Questions for what was done just now.
+const ASKS_DONE: &str = "what did you just do,what have you just done,what did you do just now,what did you do now,what was the last thing you \
+    did,what was that,cosa hai appena fatto,che cosa hai appena fatto,che hai appena fatto,cosa hai fatto adesso,cosa hai fatto ora,che hai \
+    fatto,che cosa hai fatto,cosa hai fatto,qual e l ultima cosa che hai fatto";
 /// What begins a sentence by which somebody says how he is called.
 const INTRODUCES: &str = "my name is,my name s,i am called,im called,i m called,call me,you can call me,mi chiamo,io mi chiamo,il mio nome e,\
     chiamami,puoi chiamarmi";
@@ -58,8 +62,26 @@ impl Talk<'_, '_> {
             let quoted = said.map(|said| speech::you_said(phrase.lang, None, &said));
             return Some(quoted.unwrap_or_else(|| speech::you_said_nothing(phrase.lang)));
         }
+        if phrase.is_one_of(ASKS_DONE) {
+            return self.last_exchange(phrase.lang);
+        }
         let lines = self.quotes((&topic(phrase)?, &names_in(phrase.text)), phrase.lang, 2);
         Some(if lines.is_empty() { speech::you_said_nothing(phrase.lang) } else { lines })
+    }
+
+    /// What was said last and what was answered; `None` where nothing was, or the answer may not be shown.
+    fn last_exchange(&self, lang: Lang) -> Option<String> {
+        let last = self.envelope.recent.last()?;
+        let answer = last.answer.as_ref()?;
+        let line = |text: &str| visible(shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_QUOTE));
+        let said = line(&last.text);
+        if !answer.withheld && !answer.text.trim().is_empty() {
+            return Some(speech::last_exchange(lang, &said, &line(&answer.text)));
+        }
+        // What was answered may have come from a file: what is certain is how it ended.
+        let is_done =
+            answer.ended == "answered" && !answer.ran.is_empty() && answer.ran.iter().all(|one| one.outcome == "ok");
+        Some(if is_done { speech::last_done(lang, &said) } else { speech::you_said(lang, None, &said) })
     }
 
     /// What was said that has at least one in `share` of these words, of which those that are names stand there as they are, quoted;

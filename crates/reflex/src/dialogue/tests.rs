@@ -166,6 +166,32 @@ fn said_words_are_quoted_with_their_day_or_nothing_is_found() {
 }
 
 #[test]
+fn what_was_just_done_is_told_and_of_a_file_only_that_it_was_done() {
+    use metnos_proto::envelope::{Answered, RanBefore};
+    let told = |answer: Option<Answered>| {
+        let (text, mut envelope) = after(&["add tea to the shopping list", "what did you just do?"], &[], Lang::En);
+        envelope.recent.last_mut().unwrap().answer = answer;
+        match plan(&text, &envelope) {
+            Reply::Say(text) => text,
+            Reply::NotUnderstood(_) => String::new(),
+            other @ (Reply::Plan(_) | Reply::Review(..) | Reply::Schedule(..) | Reply::Cannot(_)) => {
+                panic!("{other:?}")
+            }
+        }
+    };
+    let ran = |outcome: &str| vec![RanBefore { executor: "fs_append".into(), outcome: outcome.into() }];
+    let answered = |text: &str, withheld: bool, ran: Vec<RanBefore>| {
+        Some(Answered { ended: "answered".into(), text: text.into(), withheld, ran })
+    };
+    let said = "You said “add tea to the shopping list”, and I answered: “Added tea.”\n";
+    assert_eq!(told(answered("Added\ntea.", false, ran("ok"))), said);
+    assert_eq!(told(answered("", true, ran("ok"))), "You said “add tea to the shopping list”, and that is done.\n");
+    let failed = told(answered("", true, ran("error")));
+    assert!(failed.contains("add tea") && !failed.contains("done"), "{failed}");
+    assert_eq!(told(None), "", "it is not over");
+}
+
+#[test]
 fn words_that_only_a_model_understood_are_what_is_pointed_at() {
     for between in ["summarise the insurance contract for me", "send an email to Anna"] {
         for last in ["read it again", "again", "the same for notes/b.md", "delete it"] {

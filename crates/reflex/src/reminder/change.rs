@@ -31,7 +31,7 @@ const STOPS: &str = "
     non ricordarmi|ricordarci piu [di|del|della|dei|delle|che]
     smetti di ricordarmi|ricordarci [di|del|della|dei|delle|che]";
 const MOVES: &str = "
-    move|change|shift|postpone|reschedule|delay|push|bring
+    move|change|shift|postpone|reschedule|delay|push|bring|make
     put off
     push back
     bring|move forward
@@ -39,7 +39,7 @@ const MOVES: &str = "
     spostami|rimandami
     spostare|cambiare|rimandare|posticipare|anticipare|rinviare";
 /// Those of them that are said of many things.
-const OTHER_MOVES: &str = "change|shift|bring|back|forward|off|cambia|cambiare|cambialo|cambiala";
+const OTHER_MOVES: &str = "make|change|shift|bring|back|forward|off|cambia|cambiare|cambialo|cambiala";
 /// The most words of a name alone.
 const MAX_NAME: usize = 3;
 /// The same of the one that was just spoken of, in one word.
@@ -57,6 +57,14 @@ const MOVES_IT: [&str; 12] = [
     "cambialo",
     "cambiala",
 ];
+/// The order to cancel it, in one word.
+const CANCELS_IT: &str = "cancellalo|cancellala|annullalo|annullala|eliminalo|eliminala|toglilo|toglila|fermalo|fermala|spegnilo|spegnila|\
+    disattivalo|disattivala|disdicilo|disdicila";
+/// The same of a time alone: "fai alle 10", "no, alle 10".
+const INSTEAD: &str = "
+    fai|facciamo|meglio|anzi|no
+    no meglio|anzi|facciamo|fai
+    anzi no|facciamo|fai";
 /// What stands behind a time by which something is to come earlier.
 const SOONER: &str = "earlier|sooner|before|prima";
 /// Requests to be given the last reminder once more, later.
@@ -216,6 +224,9 @@ pub(super) fn moved(
     {
         return Some(ScheduleChange { which, act });
     }
+    if before == Before::One && !earlier && skip < said.len() && forms::is_whole(INSTEAD, &said[skip..]) {
+        return Some(ScheduleChange { which: Which::Last, act });
+    }
     if !earlier && forms::is_whole(SNOOZES, &said[skip..]) {
         return Some(ScheduleChange { which: Which::Given, act });
     }
@@ -254,7 +265,8 @@ pub(super) fn may_move(phrase: &Phrase<'_>) -> bool {
     let said = forms::mended(all.iter().copied());
     let skip = forms::begins(PREFIXES, &said).filter(|skip| *skip < said.len()).unwrap_or(0);
     let it = said[skip..].first().is_some_and(|first| MOVES_IT.contains(first));
-    it || forms::begins(MOVES, &said[skip..]).or_else(|| forms::begins(SNOOZES, &said[skip..])).is_some()
+    it || forms::begins(INSTEAD, &said).is_some()
+        || forms::begins(MOVES, &said[skip..]).or_else(|| forms::begins(SNOOZES, &said[skip..])).is_some()
 }
 
 /// The change that the words ask for; where what is planned was shown just before, "the second one" means one of those.
@@ -266,6 +278,16 @@ pub(super) fn asked(phrase: &Phrase<'_>, before: Before) -> Option<ScheduleChang
     if let Some(end) = forms::begins(STOPS, said).filter(|end| *end < said.len()) {
         let called = Which::Called(phrase.typed(end, said.len()).to_owned());
         return Some(ScheduleChange { which: called, act: ScheduleAct::Cancel });
+    }
+    if let [one] = &said[skip..]
+        && is_word_of(CANCELS_IT, one)
+    {
+        let which = match before {
+            Before::Nothing => return None,
+            Before::List => Which::Only,
+            Before::One => Which::Last,
+        };
+        return Some(ScheduleChange { which, act: ScheduleAct::Cancel });
     }
     let verb = |forms: &str| forms::begins(forms, &said[skip..]).map(|end| end + skip);
     let (act, begin) = match (verb(CANCELS), verb(PAUSES), verb(RESUMES)) {

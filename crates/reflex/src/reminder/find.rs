@@ -1,6 +1,7 @@
 //! Questions for one thing that is planned: "how much time is left on the timer?", "when do I have to call the dentist?", "quanto manca
 //! alla pasta?". Pure.
 
+use super::change::Before;
 use super::forms::{self, is_word_of};
 use crate::words::phrase::Phrase;
 
@@ -42,6 +43,17 @@ const OF_DEED: &str = "
 const OF_LEFT: &str = "
     quanto [tempo] manca [ancora] a|al|alla|all|alle|ai|per [il|la|lo|l|le|i]
     fra|tra quanto [tempo] devo|dobbiamo";
+/// The same of what was just planned, or shown.
+const OF_IT: &str = "
+    how much [more] time is|s|do|have [i|we|there] [still] [have|got] left|remaining
+    how much time left|remaining
+    how much longer [is] [it|that] [now]
+    how much is|s left
+    how long is|s|do|have [i|we] [still] [have|got] left|remaining
+    how long left
+    quanto [tempo] [ci] manca|resta|rimane [ancora|adesso|ora]
+    fra|tra quanto [suona|scade|finisce]
+    quanto ancora";
 /// Things that fire.
 const THINGS: &str = "timer|timers|alarm|alarms|reminder|reminders|countdown|sveglia|promemoria|allarme";
 /// What may stand beside such a thing and says nothing of which.
@@ -52,9 +64,12 @@ const FILLERS: &str = "is|are|s|the|a|an|my|our|on|for|of|to|until|till|goes|go|
 const MAX_CALLED: usize = 8;
 
 /// What is looked for among what is planned, by its words; empty for what is due next within a day. `None` where nothing is.
-pub(super) fn asked(phrase: &Phrase<'_>) -> Option<String> {
+pub(super) fn asked(phrase: &Phrase<'_>, before: Before) -> Option<String> {
     let all = phrase.plain();
     let said = forms::mended(all.iter().copied());
+    if before != Before::Nothing && forms::is_whole(OF_IT, &said) {
+        return Some(String::new());
+    }
     if let Some(begin) = forms::begins(OF_DEED, &said).or_else(|| forms::begins(OF_LEFT, &said))
         && begin < said.len()
         && said.len() - begin <= MAX_CALLED

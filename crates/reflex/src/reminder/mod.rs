@@ -8,6 +8,7 @@ pub mod borne_out;
 mod change;
 mod find;
 pub(crate) mod forms;
+pub(crate) mod habit;
 mod listing;
 pub mod others;
 pub mod review;
@@ -78,6 +79,12 @@ const LOOSE: &str = "
     dimmi|dirmi
     reminder
     promemoria";
+/// Those that ask for a sign at a time, and may leave out what it is about.
+const SIGNALS: &str = "
+    ping|notify|alert|warn|buzz me|us
+    avvisami|avvisaci|avvertimi|avvertici
+    avvisarmi|avvisarci|avvertirmi|avvertirci
+    mi|ci avvisi|avverti";
 /// What joins such words and what is to be done.
 const ORDERS: &str = "
     to|that|di|che
@@ -224,10 +231,10 @@ pub fn asked(text: &str, envelope: &Envelope) -> Option<Asked> {
     if let Some((change, lang)) = changed.or_else(|| moved(&phrase, &now, before)) {
         return Some(Asked::Order(Order::Change(change), lang));
     }
-    if let Some(half) = half(&phrase, &now, &envelope.home.people) {
+    if let Some(half) = half_in_any(&phrase, &now, &envelope.home.people) {
         return Some(whole(half, &now));
     }
-    if let Some(called) = find::asked(&phrase) {
+    if let Some(called) = find::asked(&phrase, before) {
         return Some(Asked::Order(Order::Find(called), phrase.lang));
     }
     // "When?", it was asked a moment ago.
@@ -305,7 +312,8 @@ fn moved_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned, before: Before) -> Opt
                 reading.kind != Kind::Interval && (reading.kind != Kind::None || !reading.readings.is_empty());
             // "To 10", and not "by 10".
             let joint = phrase.words[begin - 1].plain.as_str();
-            let is_hour = matches!(joint, "to" | "at" | "until" | "till" | "a" | "alle")
+            let is_made = joint == "it" && begin > 1 && phrase.words[begin - 2].plain == "make";
+            let is_hour = (is_made || matches!(joint, "to" | "at" | "until" | "till" | "a" | "alle"))
                 && metnos_when::bare_hour(tail, language_of(lang)).is_some();
             // "An hour earlier", "bring it forward by an hour", "anticipa … di un'ora".
             let is_sooner = |word: &crate::words::phrase::Word| {
@@ -343,6 +351,17 @@ const fn language_of(lang: Lang) -> Language {
 
 fn read(text: &str, lang: Lang, now: &Zoned) -> Reading {
     metnos_when::read(text, &Context::new(now.clone(), language_of(lang)))
+}
+
+/// The same in the language of the words; where they do not show it, in the one in which a time is read.
+fn half_in_any(phrase: &Phrase<'_>, now: &Zoned, people: &[PersonNamed]) -> Option<Half> {
+    let has_time = |half: &Half| !half.when.is_empty();
+    let first = half(phrase, now, people);
+    if first.as_ref().is_some_and(has_time) || phrase.spoken.is_some() {
+        return first;
+    }
+    let other = languages(phrase).nth(1).and_then(|lang| Phrase::of(phrase.text, lang));
+    other.and_then(|other| half(&other, now, people)).filter(has_time).or(first)
 }
 
 /// A request for a reminder, as far as it goes.
@@ -453,6 +472,10 @@ fn head(phrase: &Phrase<'_>, own: &[usize], said: &[&str], has_time: bool) -> Op
         (Some(rings), other) if other.is_none_or(|other| other < rings) => (true, rings),
         (_, other) => (false, other?),
     };
+    // "Ping me in 15 minutes".
+    if has_time && forms::is_whole(SIGNALS, said) {
+        return Some((false, said.len()));
+    }
     // "Tell me tomorrow to call", and not "tell me today's date".
     let is_loose = forms::begins(LOOSE, said) == Some(head) && !matches!(said[0], "reminder" | "promemoria");
     let orders = !is_loose || forms::begins(ORDERS, &said[head..]).is_some() && says_that(said, head);

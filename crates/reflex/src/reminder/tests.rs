@@ -444,6 +444,19 @@ fn words_that_speak_of_no_reminder_become_no_order() {
 }
 
 #[test]
+fn what_is_missing_is_asked_for_in_the_language_in_which_the_time_is_read() {
+    for (text, wanted) in [
+        ("ricordami tra 20 minuti", "Che cosa"),
+        ("remind me in 20 minutes", "Of what"),
+        ("avvisami tra un quarto d'ora", "Che cosa"),
+        ("ping me in 15 minutes", "Of what"),
+    ] {
+        let Some(Asked::Unclear(asks)) = asked(text, &envelope(&[])) else { panic!("{text}") };
+        assert!(asks.contains(wanted), "{text}: {asks}");
+    }
+}
+
+#[test]
 fn one_thing_is_looked_for_by_its_words_or_as_the_next() {
     for (text, called) in [
         ("how much time is left on the timer?", ""),
@@ -491,6 +504,17 @@ fn reminder_that_was_just_made_is_moved_as_it_and_any_comes_earlier() {
         (made, "postpone it by an hour", one(Which::Last, to("an hour"))),
         (made, "anticipalo di mezz'ora", one(Which::Last, earlier("mezz'ora"))),
         (made, "cancel it", one(Which::Last, ScheduleAct::Cancel)),
+        (made, "cancellalo", one(Which::Last, ScheduleAct::Cancel)),
+        (made, "make it 10", one(Which::Last, to("10"))),
+        (made, "make it 10:30", one(Which::Last, to("10:30"))),
+        (made, "fai alle 10", one(Which::Last, to("alle 10"))),
+        (made, "no, meglio alle 11", one(Which::Last, to("alle 11"))),
+        ("good morning", "fai alle 10", None),
+        ("what is planned?", "annullala", one(Which::Only, ScheduleAct::Cancel)),
+        ("good morning", "cancellalo", None),
+        (made, "how long is left?", Some(Order::Find(String::new()))),
+        (made, "quanto manca?", Some(Order::Find(String::new()))),
+        ("good morning", "quanto manca?", None),
         ("what is planned?", "move it to 19:00", one(Which::Only, to("19:00"))),
         ("good morning", "move it to 19:00", None),
         ("good morning", "cancel it", None),

@@ -8,19 +8,18 @@ pub(super) use catalogue::Catalogue;
 use metnos_proto::envelope::{Candidate, Envelope, Home, MAX_SHOWN, Recent};
 use metnos_proto::executor::guests;
 use metnos_proto::ids::{Blake3, SessionId, TurnId};
-use metnos_proto::msg::common::{Lang, RefusalCode, Trust};
+use metnos_proto::msg::common::{Lang, Trust};
 use metnos_rank::forms::Said;
 
 use super::clean_turns::CleanTurns;
 use super::household::WhoIsWho;
-use super::journal::{Answer, refused};
+use super::journal::Answer;
 use super::medium_tier::MediumTier;
 use super::owner_files::{OwnerFiles, is_automatic};
-use super::recollection::{Recollection, context, recalled};
+use super::recollection::{Recollection, context, recalled, words_of};
 use super::usage::Usage;
 use crate::chronicle::Chronicle;
-use crate::chronicle::event::EventType;
-use crate::chronicle::index::{IndexRow, TurnFacts};
+use crate::chronicle::index::TurnFacts;
 use crate::chronicle::payload;
 use crate::mnestome::weight::USE_DAY;
 use crate::tiers::envelope::{MAX_CANDIDATES, MAX_EXCHANGES, MAX_RECENT, Parts, build};
@@ -70,6 +69,10 @@ impl Sources<'_> {
             .collect::<Answer<Vec<_>>>()?;
         // Words that were redacted are not shown.
         recent.retain(|words| !words.text.is_empty());
+        let same = match is_automatic(facts.channel) {
+            true => Vec::new(),
+            false => self.recollection.said_again(self.chronicle, (&facts.peer, said), &words, &rows)?,
+        };
         let said: Vec<u64> = rows.iter().map(|row| row.seq).collect();
         let person = self.who_is_who.principals_with(&facts.peer);
         let hits = self.recollection.hits(self.chronicle, (facts, &person), &words, today);
@@ -109,6 +112,7 @@ impl Sources<'_> {
             candidates,
             mnests,
             named,
+            same,
             home: self.home(facts, now),
         }))
     }
@@ -144,17 +148,6 @@ pub(super) fn opening(envelope: &Envelope) -> payload::TurnOpen {
         nonce: format!("{:016x}", envelope.nonce),
         shown: shown(envelope),
     }
-}
-
-fn words_of(chronicle: &Chronicle, row: &IndexRow) -> Answer<String> {
-    let event = chronicle.read(row)?;
-    debug_assert_eq!(event.kind, EventType::OwnerMessage);
-    if event.is_redacted() {
-        return Ok(String::new());
-    }
-    payload::OwnerMessage::decode(&event.payload)
-        .map(|words| words.text)
-        .map_err(|error| refused(RefusalCode::Internal, "envelope.words", error.to_string()))
 }
 
 /// The events whose words are in an envelope, ascending: later claims may cite only these.

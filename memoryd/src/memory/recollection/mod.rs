@@ -1,8 +1,10 @@
 //! What is remembered of what was said: turns that answer a question, for the owner or for a turn.
 
+mod again;
 mod context;
 mod explain;
 
+pub(super) use again::words_of;
 pub(super) use context::context;
 pub(super) use explain::explain;
 
@@ -14,11 +16,12 @@ use metnos_proto::msg::common::{RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{MAX_RECALLED, Recollected, Rehearse, SearchMemory};
 use serde::Serialize;
 
+use self::again::SaidAgain;
 use super::journal::{Answer, refused};
 use super::projection::{self, CHUNK};
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, trust_name};
-use crate::chronicle::index::TurnFacts;
+use crate::chronicle::index::{IndexRow, TurnFacts};
 use crate::chronicle::time::instant_text;
 use crate::error::Result;
 use crate::recall::store::Store;
@@ -34,6 +37,7 @@ pub const MAX_SHOWN_CHARS: usize = 1_200;
 pub(super) struct Recollection {
     store: Store,
     rehearsal: Option<Rehearsal>,
+    again: SaidAgain,
 }
 
 impl Recollection {
@@ -43,7 +47,7 @@ impl Recollection {
     /// When it cannot be opened.
     pub(super) fn open(path: &Path, chronicle: &mut Chronicle) -> Result<Self> {
         let store = projection::open(path, chronicle, "recall_rebuilt", Store::open, Store::applied)?;
-        Ok(Self { store, rehearsal: None })
+        Ok(Self { store, rehearsal: None, again: SaidAgain::default() })
     }
 
     /// Makes everything durable that was said findable.
@@ -62,6 +66,25 @@ impl Recollection {
                 .collect::<Result<_>>()?;
             recall::apply(&mut self.store, &changes, last)?;
         }
+    }
+
+    /// When a principal has said these words before, see [`SaidAgain::times`].
+    ///
+    /// # Errors
+    /// When the chronicle cannot be read.
+    pub(super) fn said_again(
+        &mut self,
+        chronicle: &Chronicle,
+        (peer, before): (&str, u64),
+        words: &str,
+        last: &[IndexRow],
+    ) -> Answer<Vec<i64>> {
+        self.again.times(chronicle, (peer, before), words, last)
+    }
+
+    /// Something was redacted: what was kept of words is read anew.
+    pub(super) fn forget_said_again(&mut self) {
+        self.again.clear();
     }
 
     /// The turns that answer a question, best first.

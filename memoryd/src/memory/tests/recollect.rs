@@ -66,6 +66,29 @@ fn lived() -> (Instance, Memory) {
 }
 
 #[test]
+fn envelope_says_when_its_person_said_the_same_also_after_a_restart() {
+    const DAY_MS: u64 = 86_400_000;
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let asked = "What's on the shopping list?";
+    for n in 1..=4 {
+        let envelope = say(&mut memory, n, PEER, asked, "bread");
+        assert_eq!(envelope.same.len(), usize::from(n) - 1);
+        say(&mut memory, n + 20, GUEST, asked, "I may not say");
+        say(&mut memory, n + 40, PEER, "good morning", "hello");
+        instance.clock.advance(DAY_MS);
+    }
+    let fifth = say(&mut memory, 5, PEER, "what's on the shopping list", "bread");
+    assert_eq!(fifth.same.len(), 4, "however it is written");
+    assert!(fifth.same.windows(2).all(|pair| pair[1] - pair[0] == i64::try_from(DAY_MS / 1_000).unwrap()));
+    assert_eq!(say(&mut memory, 6, PEER, "thanks", "").same, Vec::<i64>::new(), "one word is no request");
+    drop(memory);
+    let mut memory = instance.open();
+    assert_eq!(say(&mut memory, 7, PEER, asked, "bread").same.len(), 5);
+    assert_eq!(say(&mut memory, 8, PEER, "what's on the list", "bread").same, Vec::<i64>::new());
+}
+
+#[test]
 fn envelope_recalls_older_words_of_same_principal_and_counts_them() {
     let (_instance, mut memory) = lived();
     let envelope = say(&mut memory, 90, PEER, "what was the name of the plumber who came for the sink?", "Rossi.");
