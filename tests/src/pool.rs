@@ -16,9 +16,11 @@ pub fn put(set: &Instance, version: &str) {
     let folder = set.workspace("executors/clock_then").join(version);
     std::fs::create_dir_all(folder.join("tests")).expect("a folder in the pool");
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../executors/clock_now");
+    let read = |file: &str| std::fs::read_to_string(from.join(file)).expect("an executor of the release");
+    let manifest: toml::Value = toml::from_str(&read("manifest.toml")).expect("a manifest");
+    let released = format!("{:?}", manifest["executor"]["version"].as_str().expect("a version"));
     for file in FILES {
-        let text = std::fs::read_to_string(from.join(file)).expect("an executor of the release");
-        let text = text.replace("clock_now", "clock_then").replace("\"4.0.0\"", &format!("\"{version}\""));
+        let text = read(file).replace("clock_now", "clock_then").replace(&released, &format!("{version:?}"));
         std::fs::write(folder.join(file), text).expect("a file in the pool");
     }
     let base = set.workspace("executors/clock_then");

@@ -167,7 +167,7 @@ impl Talk<'_, '_> {
         if let Some(plan) = self.taken_off(phrase, upto, past) {
             return Some(Reply::Plan(plan));
         }
-        if let Some(plan) = self.more(phrase, upto, past) {
+        if let Some(plan) = self.more(phrase, upto, past).or_else(|| self.also_added(phrase, upto, past)) {
             return Some(Reply::Plan(plan));
         }
         if let Some(reply) = self.same(phrase, upto, past) {

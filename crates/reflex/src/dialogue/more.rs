@@ -57,6 +57,36 @@ impl Talk<'_, '_> {
     }
 }
 
+/// What has things put on a list, and what may stand behind it.
+const ADDS: &str = "add,put,write,include,stick,aggiungi,metti,segna,scrivi,inserisci";
+
+impl Talk<'_, '_> {
+    /// Things put on the list that was spoken of just before, and that these words do not name: "add crackers too", "aggiungi anche
+    /// il pane".
+    pub(super) fn also_added(&mut self, phrase: &Phrase<'_>, upto: usize, past: &[Turn]) -> Option<Plan> {
+        let verb = ADDS.split(',').filter_map(|words| phrase.says(0, words)).max()?;
+        let also = TOO.split(',').filter_map(|words| phrase.says(verb, words)).max();
+        let tail = TOO.split(',').map(|words| words.split(' ').count()).find(|count| {
+            let at = phrase.len().checked_sub(*count).filter(|at| *at > verb);
+            at.is_some_and(|at| TOO.split(',').any(|words| phrase.says(at, words) == Some(phrase.len())))
+        });
+        let (begin, end) = (also.unwrap_or(verb), phrase.len() - tail.unwrap_or(0));
+        if also.is_none() && tail.is_none() || begin >= end || lists::called_in(phrase.text).is_some() {
+            return None;
+        }
+        let things = phrase.typed(begin, end);
+        let list = lists::called_in(&past.last()?.text)?;
+        let lang = lang_of(phrase, past.last()?.plan()?.lang);
+        let text = match lang {
+            Lang::En => format!("add {things} to the {list}"),
+            Lang::It => format!("aggiungi {things} alla {list}"),
+        };
+        let mut plan = super::back::unsaid(self.planned(&text, upto)?, phrase.text);
+        plan.lang = lang;
+        (plan.calls.len() == 1).then_some(plan)
+    }
+}
+
 /// What begins words that take the last things off again, and the words that do.
 const AFTER_ALL: &str =
     "actually no,actually,no actually,no,no wait,wait,oh no,oops,anzi no,anzi,no anzi,no aspetta,aspetta,ops";

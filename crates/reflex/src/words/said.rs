@@ -29,6 +29,25 @@ const CONTRACTIONS: &[(&str, &[&str])] = &[
     ("can't", &["can", "not"]),
     ("won't", &["will", "not"]),
 ];
+/// What is often typed without its apostrophe, and is no other word.
+const UNMARKED: &[(&str, &[&str])] = &[
+    ("ce", &["c", "e"]),
+    ("whats", &["what", "is"]),
+    ("wheres", &["where", "is"]),
+    ("whens", &["when", "is"]),
+    ("whos", &["who", "is"]),
+    ("hows", &["how", "is"]),
+    ("theres", &["there", "is"]),
+    ("thats", &["that", "is"]),
+    ("dont", &["do", "not"]),
+    ("doesnt", &["does", "not"]),
+    ("didnt", &["did", "not"]),
+    ("cant", &["can", "not"]),
+    ("im", &["i", "am"]),
+    ("ive", &["i", "have"]),
+    ("weve", &["we", "have"]),
+    ("youre", &["you", "are"]),
+];
 /// What the first part of an Italian contraction is without it.
 const CUT: &[(&str, &str)] = &[
     ("dov", "dove"),
@@ -104,11 +123,8 @@ fn of_token(text: &str) -> Vec<String> {
     let trimmed = lower.trim_matches(|c: char| !c.is_alphanumeric());
     if trimmed.bytes().all(|b| b.is_ascii_alphanumeric()) {
         let whole = CUT.iter().find(|(cut, _)| *cut == trimmed).map_or(trimmed, |(_, whole)| *whole);
-        // What is often typed without its apostrophe.
-        return match whole {
-            "ce" => vec!["c".to_owned(), "e".to_owned()],
-            whole => vec![whole.to_owned()],
-        };
+        let unmarked = UNMARKED.iter().find(|(known, _)| *known == whole).map(|(_, words)| *words);
+        return unmarked.unwrap_or(&[whole]).iter().map(|word| (*word).to_owned()).collect();
     }
     if let Some((_, words)) = CONTRACTIONS.iter().find(|(known, _)| *known == trimmed) {
         return words.iter().map(|word| (*word).to_owned()).collect();
