@@ -227,7 +227,9 @@ impl Talk<'_, '_> {
 
     /// The last request with another value.
     fn same(&mut self, phrase: &Phrase<'_>, upto: usize, past: &[Turn]) -> Option<Reply> {
-        let begin = SAME.split(',').filter_map(|same| phrase.says(0, same)).max()?;
+        // "È finito il tè" is no "e il tè".
+        let begin =
+            SAME.split(',').filter_map(|same| phrase.says(0, same)).max().filter(|_| !phrase.is_verb_to_be(0))?;
         let first = phrase.words[0].plain.as_str();
         if begin >= phrase.len() {
             return None;
@@ -437,7 +439,7 @@ fn rewritten(phrase: &Phrase<'_>, path: &str) -> Vec<String> {
         texts.push(format!("aggiungi {} a {path}", phrase.typed(begin, phrase.len())));
     }
     // "And how many words?": about the same file.
-    if phrase.says(0, "and").is_some() || phrase.says(0, "e").is_some() {
+    if phrase.says(0, "and").is_some() || phrase.says(0, "e").is_some() && !phrase.is_verb_to_be(0) {
         texts.push(format!("{} in {path}", phrase.typed(1, phrase.len())));
     }
     texts

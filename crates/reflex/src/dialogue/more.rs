@@ -130,7 +130,7 @@ impl Talk<'_, '_> {
 fn things<'a>(phrase: &Phrase<'a>) -> Option<&'a str> {
     let longest = |at: usize, all: &str| all.split(',').filter_map(|words| phrase.says(at, words)).max();
     let thought = longest(0, AFTERTHOUGHT).unwrap_or(0);
-    let begin = longest(thought, MORE).unwrap_or(thought);
+    let begin = longest(thought, MORE).filter(|_| !phrase.is_verb_to_be(thought)).unwrap_or(thought);
     let tail = TOO.split(',').map(|words| (words.split(' ').count(), words)).find(|(count, words)| {
         let at = phrase.len().checked_sub(*count).filter(|at| *at > begin);
         at.is_some_and(|at| phrase.says(at, words) == Some(phrase.len()))

@@ -355,6 +355,20 @@ fn statements_that_want_nothing_are_answered_with_no_hint() {
 }
 
 #[test]
+fn what_is_something_joins_nothing_to_what_was_asked_before() {
+    for (before, text) in [
+        ("aggiungi il latte alla lista della spesa", "è pronto"),
+        ("aggiungi il latte alla lista della spesa", "e' pronto"),
+        ("che ore sono a Roma?", "è Parigi"),
+        ("qual è il numero di Anna?", "È finito il tè"),
+    ] {
+        let (text, mut envelope) = after(&[before, text], &["notes/spesa.md"], Lang::It);
+        envelope.candidates = crate::testing::shipped();
+        assert!(!matches!(plan(&text, &envelope), Reply::Plan(_)), "{before} {text}");
+    }
+}
+
+#[test]
 fn more_is_put_on_the_list_that_was_spoken_of_and_on_no_other() {
     for (before, text, lang, content) in [
         ("what's on the shopping list?", "ok add crackers too", Lang::En, Some("- crackers")),

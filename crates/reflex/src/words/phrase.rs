@@ -89,6 +89,13 @@ impl<'a> Phrase<'a> {
         Some(next)
     }
 
+    /// Whether the word at `at` is the Italian "è", which is compared as "e" is, and joins nothing.
+    pub fn is_verb_to_be(&self, at: usize) -> bool {
+        let Some(word) = self.words.get(at).filter(|word| word.plain == "e") else { return false };
+        let typed = self.text.get(word.start..).unwrap_or_default();
+        ["è", "È", "e'", "E'", "e’", "E’"].iter().any(|is| typed.starts_with(is))
+    }
+
     /// Whether all the words are these.
     pub fn is(&self, phrase: &str) -> bool {
         self.says(0, phrase) == Some(self.len())
