@@ -492,6 +492,10 @@ def act(args):
         columns, rows, others = grouped(table, rows, args)
     told = single(table, rows, args)
     rows = order(table, columns, rows, args)
+    added = args.get("aggregate", [])
+    if args.get("group_by") and len(added) == 1 and "column" in added[0]:
+        # What was added up for each is what a person takes it for; where several things were, each says what it is.
+        columns = columns[:-1] + [table.columns[table.column(added[0]["column"])]]
     if args.get("columns"):
         if args.get("group_by") or args.get("aggregate"):
             raise Refused("BadQuery", "columns chooses cells of rows; of groups name group_by and aggregate")

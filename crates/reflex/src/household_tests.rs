@@ -71,6 +71,29 @@ fn the_largest_of_the_spese_is_no_shopping() {
     }
 }
 
+#[test]
+fn months_beside_today_are_read_from_the_clock() {
+    for (text, now, month) in [
+        // 24 November 2026, 10:00, and 5 January 2027, 10:00.
+        ("how much did we spend this month", 1_795_510_800, "november"),
+        ("how much did we spend last month?", 1_795_510_800, "october"),
+        ("what did we spend on bread last month", 1_799_139_600, "december"),
+        ("quanto abbiamo speso questo mese?", 1_799_139_600, "gennaio"),
+        ("quanto abbiamo speso il mese scorso", 1_799_139_600, "dicembre"),
+    ] {
+        let named = vec![Named::file("data/expenses.csv"), Named::file("data/spese.csv")];
+        let mut envelope = Envelope { named, ..envelope_of(shipped(), Lang::En) };
+        envelope.home.now = now;
+        let Reply::Plan(found) = plan(text, &envelope) else { panic!("{text}") };
+        assert_eq!(found.calls.last().unwrap().arguments["month"], month, "{text}");
+        // Where nobody knows the time, no month is guessed.
+        envelope.home.now = 0;
+        if let Reply::Plan(found) = plan(text, &envelope) {
+            assert_eq!(found.calls.last().unwrap().arguments.get("month"), None, "{text}");
+        }
+    }
+}
+
 /// How a set of sentences was understood.
 #[derive(Default)]
 struct Score {

@@ -64,7 +64,7 @@ def cases():
         case("a table without dates has no newest row", "a,b\nx,1\n", bad("NoDates"), order_by="@when", descending=True, limit=1),
         case(
             "the column that says who is found by its name", "date,Paid by,amount\n2026-01-01,Ann,3\n2026-01-02,Ben,9\n2026-01-03,Ann,5\n",
-            good(columns=["Paid by", "sum(amount)"], rows=[["Ben", 9], ["Ann", 8]]), group_by=["@who"], aggregate=[{"op": "sum", "column": "#"}], order_by="#", descending=True,
+            good(columns=["Paid by", "amount"], rows=[["Ben", 9], ["Ann", 8]]), group_by=["@who"], aggregate=[{"op": "sum", "column": "#"}], order_by="#", descending=True,
         ),
         case("where no column says who, nobody is named", SPENT, bad("NoColumn"), group_by=["@who"], aggregate=total),
         case("a thing is found by one or many of it", "what,amount\nlemons,2\nlemonade,9\n", good(value=2, matched=1), where=[{"column": "*", "op": "contains", "value": "lemons"}], aggregate=[{"op": "sum", "column": "#"}]),

@@ -555,44 +555,15 @@ const MONTHS_BESIDE_TODAY: [(&str, usize); 9] = [
     ("scorso mese", 1),
     ("il mese passato", 1),
 ];
-const MONTHS: [[&str; 12]; 2] = [
-    [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ],
-    [
-        "gennaio",
-        "febbraio",
-        "marzo",
-        "aprile",
-        "maggio",
-        "giugno",
-        "luglio",
-        "agosto",
-        "settembre",
-        "ottobre",
-        "novembre",
-        "dicembre",
-    ],
-];
-
-/// The name of the month that such words mean.
-fn month_beside_today(request: &Request<'_>, text: &str, lang: Lang) -> Option<&'static str> {
+/// The one of these values that such words mean, where they are the names of the months in their order.
+fn month_beside_today<'a>(request: &Request<'_>, text: &str, choices: &'a [String], lang: Lang) -> Option<&'a str> {
     let (_, back) = MONTHS_BESIDE_TODAY.iter().find(|(words, _)| *words == text)?;
     let (now, zone) = request.words.now;
     let today = Zone::read(zone).unwrap_or_default().at(now).filter(|_| now > 0)?;
     let month = usize::try_from(today.month()).ok()?;
-    MONTHS[usize::from(lang == Lang::It)].get((month + 11 - back) % 12).copied()
+    let january = if lang == Lang::It { "gennaio" } else { "january" };
+    let first = choices.iter().position(|choice| choice == january)?;
+    choices.get(first + (month + 11 - back) % 12).map(String::as_str)
 }
 
 /// One of the values of the schema, or a word of either language that orders things.
@@ -600,8 +571,7 @@ fn choice(request: &Request<'_>, at: usize, choices: &[String], lang: Lang) -> V
     let tokens = &request.words.tokens[request.token(at)..];
     let mut found = Vec::new();
     for (end, text) in phrases(request, at, 3) {
-        let month = month_beside_today(request, &text, lang);
-        if let Some(month) = month.filter(|month| choices.iter().any(|choice| choice == month)) {
+        if let Some(month) = month_beside_today(request, &text, choices, lang) {
             found.push(Took::value(end, month));
         }
         if let Some(choice) = choices.iter().find(|choice| said::plain(choice).replace(['_', '-'], " ") == text) {
