@@ -372,10 +372,9 @@ fn what_is_something_joins_nothing_to_what_was_asked_before() {
 fn more_is_put_on_the_list_that_was_spoken_of_and_on_no_other() {
     for (before, text, lang, content) in [
         ("what's on the shopping list?", "ok add crackers too", Lang::En, Some("- crackers")),
-        ("what's on the shopping list?", "also add two lemons", Lang::En, None),
         ("cosa c'è nella lista della spesa?", "aggiungi anche i cracker", Lang::It, Some("- cracker")),
-        ("what's on the shopping list?", "add crackers", Lang::En, None),
         ("read notes/a.md", "add crackers too", Lang::En, None),
+        ("che ore sono?", "aggiungi anche i cracker", Lang::It, None),
     ] {
         let (text, mut envelope) = after(&[before, text], &["notes/shopping.md"], lang);
         envelope.candidates = crate::testing::shipped();
@@ -386,9 +385,7 @@ fn more_is_put_on_the_list_that_was_spoken_of_and_on_no_other() {
                 None
             }
         };
-        if content.is_some() || !before.contains("list") {
-            assert_eq!(found, content, "{before} {text}: {reply:?}");
-        }
+        assert_eq!(found, content, "{before} {text}: {reply:?}");
     }
 }
 
