@@ -192,6 +192,8 @@ class Table:
             self.columns = [str(at) for at in range(1, len(first) + 1)]
         self.sample = sample[1:] if self.header else sample
         self.read = self.ragged = 0
+        # Year, month and day by row, where rows are ordered by them.
+        self.days = {}
 
     def number(self, text):
         return number(text, self.decimal)
@@ -443,9 +445,9 @@ def order(table, columns, rows, args):
         return rows
     name = args["order_by"]
     if name == WHEN and name not in columns and columns is table.columns:
-        days = dated(table, rows, args) if rows else []
-        known = sorted((one for one in zip(days, rows) if one[0] is not None), key=lambda one: one[0], reverse=args.get("descending", False))
-        return [row for _, row in known] + [row for day, row in zip(days, rows) if day is None]
+        known = [row for row in rows if table.days[id(row)] is not None]
+        known.sort(key=lambda row: table.days[id(row)], reverse=args.get("descending", False))
+        return known + [row for row in rows if table.days[id(row)] is None]
     if name in columns:
         at = columns.index(name)
     elif columns is table.columns:
@@ -484,7 +486,13 @@ def single(table, rows, args):
 def act(args):
     table = Table(args)
     wanted = conditions(table, args)
-    rows, when = during(table, list(table), args) if "month" in args or "year" in args else (table, {})
+    rows, when = table, {}
+    if args.get("order_by") == WHEN and WHEN not in table.columns:
+        # Of all rows, also of those that are not wanted: they may show which number is the month.
+        rows = list(table)
+        table.days = {id(row): day for row, day in zip(rows, dated(table, rows, args))}
+    if "month" in args or "year" in args:
+        rows, when = during(table, list(rows), args)
     rows = [row for row in rows if all(fits(table, row, one) for one in wanted)]
     matched, others = len(rows), 0
     columns = table.columns

@@ -61,6 +61,10 @@ def cases():
             "the newest row is found by the column of dates", MESI, good(rows=[["04/05/2026", "luce", "61,20"]], returned=1), order_by="@when", descending=True, limit=1,
         ),
         case("days are ordered by their numbers and rows without a date stand last", YEARS, good(rows__0__1="bread", rows__1__1="milk", rows__2__0="2026-03-09", rows__4__0="Total"), order_by="@when"),
+        case(
+            "rows that are not wanted show which number is the month", "when,what\n1/9/2026,bread\n3/14/2026,milk\n2/5/2026,bread\n", good(rows=[["2/5/2026", "bread"]]),
+            where=[{"column": "*", "op": "contains", "value": "bread"}], order_by="@when", descending=True, limit=1,
+        ),
         case("a table without dates has no newest row", "a,b\nx,1\n", bad("NoDates"), order_by="@when", descending=True, limit=1),
         case(
             "the column that says who is found by its name", "date,Paid by,amount\n2026-01-01,Ann,3\n2026-01-02,Ben,9\n2026-01-03,Ann,5\n",
