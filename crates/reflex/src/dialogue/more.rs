@@ -66,10 +66,7 @@ impl Talk<'_, '_> {
     pub(super) fn also_added(&mut self, phrase: &Phrase<'_>, upto: usize, past: &[Turn]) -> Option<Plan> {
         let verb = ADDS.split(',').filter_map(|words| phrase.says(0, words)).max()?;
         let also = TOO.split(',').filter_map(|words| phrase.says(verb, words)).max();
-        let tail = TOO.split(',').map(|words| words.split(' ').count()).find(|count| {
-            let at = phrase.len().checked_sub(*count).filter(|at| *at > verb);
-            at.is_some_and(|at| TOO.split(',').any(|words| phrase.says(at, words) == Some(phrase.len())))
-        });
+        let tail = tail(phrase, verb);
         let (begin, end) = (also.unwrap_or(verb), phrase.len() - tail.unwrap_or(0));
         if also.is_none() && tail.is_none() || begin >= end || lists::called_in(phrase.text).is_some() {
             return None;
@@ -126,16 +123,23 @@ impl Talk<'_, '_> {
     }
 }
 
+/// How many words at the end only say "too", where something stands between `begin` and them.
+fn tail(phrase: &Phrase<'_>, begin: usize) -> Option<usize> {
+    let tails = TOO.split(',').map(|words| (words.split(' ').count(), words));
+    let ends = |count: usize, words: &str| {
+        let at = phrase.len().checked_sub(count).filter(|at| *at > begin);
+        at.is_some_and(|at| phrase.says(at, words) == Some(phrase.len()))
+    };
+    tails.into_iter().find(|(count, words)| ends(*count, words)).map(|(count, _)| count)
+}
+
 /// The things that words add to those said before; `None` where they say anything else.
 fn things<'a>(phrase: &Phrase<'a>) -> Option<&'a str> {
     let longest = |at: usize, all: &str| all.split(',').filter_map(|words| phrase.says(at, words)).max();
     let thought = longest(0, AFTERTHOUGHT).unwrap_or(0);
     let begin = longest(thought, MORE).filter(|_| !phrase.is_verb_to_be(thought)).unwrap_or(thought);
-    let tail = TOO.split(',').map(|words| (words.split(' ').count(), words)).find(|(count, words)| {
-        let at = phrase.len().checked_sub(*count).filter(|at| *at > begin);
-        at.is_some_and(|at| phrase.says(at, words) == Some(phrase.len()))
-    });
-    let end = phrase.len() - tail.map_or(0, |(count, _)| count);
+    let tail = tail(phrase, begin);
+    let end = phrase.len() - tail.unwrap_or(0);
     if begin == thought && tail.is_none() || begin >= end {
         return None;
     }

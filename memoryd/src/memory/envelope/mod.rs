@@ -71,7 +71,7 @@ impl Sources<'_> {
         recent.retain(|words| !words.text.is_empty());
         let same = match is_automatic(facts.channel) {
             true => Vec::new(),
-            false => self.recollection.said_again(self.chronicle, (&facts.peer, said), &words, &rows)?,
+            false => self.recollection.again.times(self.chronicle, (&facts.peer, said), &words, &rows)?,
         };
         let said: Vec<u64> = rows.iter().map(|row| row.seq).collect();
         let person = self.who_is_who.principals_with(&facts.peer);

@@ -26,7 +26,7 @@ const MAX_LETTERS: usize = 200;
 
 /// The times of what was said, by who said it.
 #[derive(Debug, Default)]
-pub(super) struct SaidAgain {
+pub(in crate::memory) struct SaidAgain {
     principals: HashMap<String, Said>,
 }
 
@@ -68,7 +68,7 @@ impl SaidAgain {
     ///
     /// # Errors
     /// When the chronicle cannot be read.
-    pub(super) fn times(
+    pub(in crate::memory) fn times(
         &mut self,
         chronicle: &Chronicle,
         (peer, before): (&str, u64),
@@ -93,7 +93,7 @@ impl SaidAgain {
     }
 
     /// Forgets everything, since something of it was redacted.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::memory) fn clear(&mut self) {
         self.principals.clear();
     }
 }

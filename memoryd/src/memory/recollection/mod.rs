@@ -21,7 +21,7 @@ use super::journal::{Answer, refused};
 use super::projection::{self, CHUNK};
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, trust_name};
-use crate::chronicle::index::{IndexRow, TurnFacts};
+use crate::chronicle::index::TurnFacts;
 use crate::chronicle::time::instant_text;
 use crate::error::Result;
 use crate::recall::store::Store;
@@ -37,7 +37,8 @@ pub const MAX_SHOWN_CHARS: usize = 1_200;
 pub(super) struct Recollection {
     store: Store,
     rehearsal: Option<Rehearsal>,
-    again: SaidAgain,
+    /// When the same was said before.
+    pub(super) again: SaidAgain,
 }
 
 impl Recollection {
@@ -66,25 +67,6 @@ impl Recollection {
                 .collect::<Result<_>>()?;
             recall::apply(&mut self.store, &changes, last)?;
         }
-    }
-
-    /// When a principal has said these words before, see [`SaidAgain::times`].
-    ///
-    /// # Errors
-    /// When the chronicle cannot be read.
-    pub(super) fn said_again(
-        &mut self,
-        chronicle: &Chronicle,
-        (peer, before): (&str, u64),
-        words: &str,
-        last: &[IndexRow],
-    ) -> Answer<Vec<i64>> {
-        self.again.times(chronicle, (peer, before), words, last)
-    }
-
-    /// Something was redacted: what was kept of words is read anew.
-    pub(super) fn forget_said_again(&mut self) {
-        self.again.clear();
     }
 
     /// The turns that answer a question, best first.

@@ -137,7 +137,7 @@ impl Memory {
         let row = self.chronicle().index().row(word.seq)?.ok_or_else(unknown)?;
         let event = self.chronicle().read(&row)?;
         redact::check(&event)?;
-        self.recollection.forget_said_again();
+        self.recollection.again.clear();
         let payload = payload::PayloadRedacted {
             payload_sha256: event.payload_sha256.to_string(),
             seq: word.seq,
