@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 
 use metnos_proto::doc::Doc;
 use metnos_proto::doc::card::CardList;
+use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::doc::undo::UndoReport;
 use metnos_proto::edge::{self, Edge, RawEnd, Served, Side};
 use metnos_proto::edges::{DoorPolicyd, door_policyd};
@@ -17,8 +18,8 @@ use metnos_proto::link_async::{Client, Cx};
 use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
-    RegisterPrompt, SendFile, UndoHere,
+    AnswerCard, Answered, CallRun, CancelHere, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked,
+    PromptRegistered, RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::socket;
@@ -68,10 +69,11 @@ fn identify() -> Identify {
 
 fn identified() -> Identified {
     Identified {
-        principal: "p".repeat(BYTES - 34),
+        principal: "p".repeat(BYTES - 35),
         standing: Standing::Owner,
         level: Level::Supervised,
         lang: Lang::En,
+        person: String::new(),
     }
 }
 
@@ -231,6 +233,16 @@ impl door_policyd::ServeBlocking for Answers {
         Ok(Doc::seal(&UndoReport { turn: String::new(), acts: Vec::new(), undone: 0, kept: 0, left: 0, already: 0 })?)
     }
 
+    fn cancel_here(
+        &mut self,
+        _: &BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: CancelHere,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
+    }
+
     fn panic_here(
         &mut self,
         _: &BlockingServer<DoorPolicyd>,
@@ -377,6 +389,15 @@ impl door_policyd::Serve for Answers {
 
     async fn undo_here(self: Rc<Self>, _: Cx<DoorPolicyd>, _: UndoHere, []: [Sealed; 0]) -> Served<Doc<UndoReport>, 1> {
         Ok(Doc::seal(&UndoReport { turn: String::new(), acts: Vec::new(), undone: 0, kept: 0, left: 0, already: 0 })?)
+    }
+
+    async fn cancel_here(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        _: CancelHere,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 
     async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, _: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {

@@ -94,6 +94,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Vaglio(command) => policy::vaglio::vaglio(screen, &place()?, &command),
         Command::Rite(command) => policy::constitution::rite(screen, &place()?, &command),
         Command::Pairing(command) => people::pairing(screen, &place()?, &command),
+        Command::Web(asked) => people::web::web(screen, &place()?, &asked),
         Command::People(command) => people::persons::persons(screen, &place()?, &command),
         Command::Seal(command) => people::seal::seal(screen, &place()?, &command),
         Command::Autonomy(command) => people::autonomy(screen, &place()?, &command),

@@ -85,6 +85,7 @@ crate::edges! {
         ask keep_file(KeepFile, 1) -> (CallRun, 1) within 110_000;
         ask send_file(SendFile, 0) -> (CallRun, 2) within 110_000;
         ask undo_here(UndoHere, 0) -> (Doc<UndoReport>, 1) within 110_000;
+        ask cancel_here(CancelHere, 0) -> (Doc<ScheduleList>, 1) within 10_000;
         ask panic_here(PanicHere, 0) -> (Panicked, 0) within 10_000;
         note CardWaits;
         note CardSettled;

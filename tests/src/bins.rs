@@ -151,6 +151,18 @@ pub fn open_folder_in(place: &Path, prefix: &str) -> tempfile::TempDir {
     folder
 }
 
+/// Node: where the machine's own is too old, one that is not lies beside what `./metnos test` installs.
+///
+/// # Panics
+/// When there is no target directory.
+#[must_use]
+pub fn node() -> PathBuf {
+    let target = Build::Shipped.folder().parent().expect("a target directory").to_owned();
+    let beside = |machine: &str| target.join(format!("peers/models/node_modules/node-linux-{machine}/bin/node"));
+    let found = [beside("x64"), beside("arm64")].into_iter().find(|node| node.is_file());
+    found.unwrap_or_else(|| "node".into())
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -53,10 +53,7 @@ impl Aimock {
         let program = target.join("peers/models/node_modules/@copilotkit/aimock/dist/cli.js");
         assert!(program.is_file(), "{} is missing: ./metnos test installs it (npm ci)", program.display());
         let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/models/fixtures.json");
-        // Where the machine's own Node is too old, one that is not lies beside it.
-        let beside = |machine: &str| target.join(format!("peers/models/node_modules/node-linux-{machine}/bin/node"));
-        let node = [beside("x64"), beside("arm64")].into_iter().find(|node| node.is_file());
-        let mut child = Command::new(node.unwrap_or_else(|| "node".into()))
+        let mut child = Command::new(crate::bins::node())
             .arg(program)
             .args(["-p", "0", "-f", fixtures, "-c", "8"])
             .args(words)

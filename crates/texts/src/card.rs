@@ -132,7 +132,8 @@ pub fn face(shown: Option<&CardView>, id: &str, lang: Lang) -> Face {
     for (act, number) in acts.iter().zip(1..) {
         of_act(&mut face.parts, act, number, lang);
     }
-    let principal = value(&Value::from(card.principal.as_str()), lang);
+    let asked = card.person.as_ref().unwrap_or(&card.principal);
+    let principal = value(&Value::from(asked.as_str()), lang);
     let who = if card.others == Some(true) {
         tell(lang, Key::CardOthers, &[("principal", (&principal).into())])
     } else if !card.hard {

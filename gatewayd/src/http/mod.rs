@@ -5,7 +5,7 @@
 //! A connection carries one request and is closed, or becomes a WebSocket: there is no second request that something
 //! could be smuggled into.
 //! [`request::route`] says what there is, [`request::guard`] who may ask at all, [`serve`] does it, [`turns::stream`], [`ws`]
-//! and [`turns::record`] send a turn to anyone who comes back; [`documents`] are what is read and written, as
+//! and [`turns::record`] send a turn to anyone who comes back; [`page`] has the files of the page; [`documents`] are what is read and written, as
 //! [`documents::describe`] says.
 
 pub mod chat;
@@ -13,6 +13,7 @@ pub mod documents;
 pub mod late_bind;
 pub mod limits;
 pub mod listener;
+pub mod page;
 pub mod request;
 pub mod serve;
 pub mod turns;
@@ -127,6 +128,8 @@ pub struct Caller {
     /// True once nothing more is sent on streams that were opened before.
     gone: RefCell<watch::Sender<bool>>,
     sockets: owners::Sockets,
+    /// Held by the one of the open sockets that waits for what is due.
+    awaits_due: tokio::sync::Mutex<()>,
 }
 
 impl Http {
@@ -244,6 +247,7 @@ impl Http {
             streams: Rc::default(),
             gone: RefCell::new(watch::Sender::new(false)),
             sockets: owners::Sockets::default(),
+            awaits_due: tokio::sync::Mutex::default(),
         });
         callers.insert(digest.to_owned(), Rc::clone(&caller));
         Some(caller)

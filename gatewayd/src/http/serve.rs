@@ -58,15 +58,17 @@ pub async fn serve(http: Rc<Http>, mut request: Request<Incoming>, unheard: Rc<U
     };
     *http.numbers.answered.borrow_mut().entry(response.status().as_u16()).or_default() += 1;
     let headers = response.headers_mut();
-    // There is no page among the answers: nothing in one may be executed, embedded, kept or read by another site.
+    for (name, value) in
+        [(X_CONTENT_TYPE_OPTIONS, "nosniff"), (REFERRER_POLICY, "no-referrer"), (RESOURCE_POLICY, "same-origin")]
+    {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // But for the page's own files, nothing in an answer may be executed, embedded or kept.
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (REFERRER_POLICY, "no-referrer"),
         (CACHE_CONTROL, "no-store"),
-        (RESOURCE_POLICY, "same-origin"),
     ] {
-        headers.insert(name, HeaderValue::from_static(value));
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
 }
@@ -119,8 +121,15 @@ async fn answer(
     (unheard, upgrade): (&Unauthenticated, OnUpgrade),
 ) -> Answered {
     http.names.host(&head.uri, &head.headers)?;
+    let route = route::find(&head.method, head.uri.path()).map_err(lost);
+    // The page is the same for everybody and is shown in no frame, so that a link to it may stand anywhere.
+    if let Ok(Route::Page(file)) = &route
+        && head.uri.query().is_none()
+    {
+        return Ok(file.response(&head.headers));
+    }
     let from_page = http.names.origin(&head.headers)?;
-    let route = route::find(&head.method, head.uri.path()).map_err(lost)?;
+    let route = route?;
     let query = head.uri.query();
     if let (Some(query), false) = (query, route.takes_a_page()) {
         return Err(Problem::field("the query", query, "none: everything stands in the path or the body"));
@@ -137,11 +146,15 @@ async fn answer(
             let taken = views::hook(http, head, body, name, unheard).await?;
             return Ok(of(StatusCode::ACCEPTED, JSON, document(&taken)));
         }
-        Route::Status
+        Route::Page(_)
+        | Route::Status
+        | Route::Leave
+        | Route::Turns
         | Route::Executors
         | Route::Mnests
         | Route::Audit
         | Route::Schedules
+        | Route::Cancel(_)
         | Route::Say
         | Route::Turn(_)
         | Route::Stop(_)
@@ -154,12 +167,17 @@ async fn answer(
     let (caller, who) = known(http, head, from_page).await?;
     unheard.is_authenticated();
     match route {
-        Route::Health | Route::Metrics | Route::OpenApi | Route::Pair | Route::Hook(_) => Err(Problem::nothing_here()),
+        Route::Health | Route::Metrics | Route::OpenApi | Route::Page(_) | Route::Pair | Route::Hook(_) => {
+            Err(Problem::nothing_here())
+        }
         Route::Status => ok(&status(http, &who)),
+        Route::Leave => Ok(leave(http)),
         Route::Executors => ok(&views::executors(http, &caller, views::page(query)?).await?),
         Route::Mnests => ok(&views::mnests(http, &caller, views::page(query)?).await?),
         Route::Audit => ok(&views::audit(http, &caller, views::page(query)?).await?),
+        Route::Turns => ok(&views::turns(http, &caller, views::page(query)?).await?),
         Route::Schedules => ok(&views::schedules(http, &caller, views::page(query)?).await?),
+        Route::Cancel(number) => ok(&views::cancel(http, &caller, number).await?),
         Route::Say => say(http, head, &caller, read(&object(head, body).await?)?).await,
         Route::Turn(turn) => show(http, head, &caller, turn).await,
         Route::Stop(turn) => ok(&stop(http, &caller, turn).await?),
@@ -265,6 +283,15 @@ async fn pair(http: &Rc<Http>, (from_page, source): (bool, Source), Pair { code,
     Ok(response)
 }
 
+/// The browser is to have no cookie any more: its token was kept nowhere else.
+fn leave(http: &Http) -> Response<Out> {
+    let mut response = of(StatusCode::NO_CONTENT, JSON, Out::Whole(None));
+    if let Ok(value) = HeaderValue::try_from(http.names.forget_cookie()) {
+        response.headers_mut().insert(SET_COOKIE, value);
+    }
+    response
+}
+
 /// Who asks; how the door is, only the owner learns.
 fn status(http: &Http, who: &Identified) -> Status {
     let door = match who.standing {
@@ -281,7 +308,7 @@ fn status(http: &Http, who: &Identified) -> Status {
         Standing::Adult | Standing::Guest | Standing::Stranger => None,
     };
     let (standing, level, lang) = (who.standing.into(), who.level.into(), who.lang.into());
-    Status { principal: who.principal.clone(), standing, level, lang, door }
+    Status { principal: who.principal.clone(), person: who.person.clone(), standing, level, lang, door }
 }
 
 async fn say(http: &Rc<Http>, head: &Parts, caller: &Rc<Caller>, Say { text }: Say) -> Answered {

@@ -8,6 +8,7 @@ use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
+use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::msg::people::{MAX_PAGE, ViewRequest, ViewSubject};
 use serde::de::DeserializeOwned;
 
@@ -15,7 +16,9 @@ use super::{Caller, Http};
 use crate::hooks::signed::{Claim, is_good};
 use crate::hooks::{Firing, MAX_DATA};
 use crate::http::documents::problem::Problem;
-use crate::http::documents::{AuditPage, ExecutorsPage, HookTaken, MnestsPage, SchedulesPage};
+use crate::http::documents::{
+    AuditPage, ExecutorsPage, HookTaken, MnestsPage, SchedulesChanged, SchedulesPage, TurnsPage,
+};
 use crate::http::request::body;
 
 /// How many lines a page has, when nobody says.
@@ -85,10 +88,22 @@ pub(super) async fn audit(http: &Http, caller: &Caller, wanted: PageRequest) -> 
     Ok(AuditPage { lines, next })
 }
 
+/// What the caller has said and was answered.
+pub(super) async fn turns(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<TurnsPage, Problem> {
+    let (turns, next) = look(http, caller, ViewSubject::Exchanges, wanted).await?;
+    Ok(TurnsPage { turns, next })
+}
+
 /// What is planned for the caller.
 pub(super) async fn schedules(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<SchedulesPage, Problem> {
     let (schedules, next) = look(http, caller, ViewSubject::Schedules, wanted).await?;
     Ok(SchedulesPage { schedules, next })
+}
+
+/// Cancels what the caller has planned.
+pub(super) async fn cancel(http: &Http, caller: &Caller, number: u64) -> Result<SchedulesChanged, Problem> {
+    let ScheduleList(schedules) = http.door.cancel_schedule(&caller.voice.speaker, number).await?;
+    Ok(SchedulesChanged { schedules })
 }
 
 /// A webhook: anyone who holds its secret has what was set up done. An unknown hook and a wrong signature look the same.

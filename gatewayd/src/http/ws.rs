@@ -17,6 +17,7 @@ use hyper::{Response, Version};
 use hyper_util::rt::TokioIo;
 use metnos_proto::ids::TurnId;
 use metnos_proto::json::{Limits, parse_object};
+use metnos_proto::msg::schedule::FiringEnd;
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
 use tokio::sync::{mpsc, watch};
@@ -29,11 +30,12 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use super::{Caller, Http};
-use crate::http::documents::messages::reply;
+use crate::http::documents::messages::{reply, told};
 use crate::http::documents::problem::Problem;
-use crate::http::documents::{Do, Listened, State, Turn};
+use crate::http::documents::{Do, Listened, ReminderEvent, State, Turn};
 use crate::http::limits::bounds::{
-    ALIVE_EVERY, CLOSE_WITHIN, FRAMES_PER_MINUTE, MAX_ASKS, MAX_BODY, MAX_DEPTH, MAX_DISCARDED, MAX_PIECES, MAX_REF,
+    ALIVE_EVERY, CLOSE_WITHIN, DUE_AGAIN, FRAMES_PER_MINUTE, MAX_ASKS, MAX_BODY, MAX_DEPTH, MAX_DISCARDED, MAX_PIECES,
+    MAX_REF,
 };
 use crate::http::limits::rate::Bucket;
 use crate::http::request::body;
@@ -171,6 +173,7 @@ impl Socket {
         let (pieces, mut out) = mpsc::channel::<Bytes>(MAX_PIECES);
         self.caller.sockets.add(&pieces);
         let (mut ping_at, mut is_asked) = (Instant::now() + ALIVE_EVERY, false);
+        let mut reminded = std::pin::pin!(self.remind());
         loop {
             tokio::select! {
                 biased;
@@ -195,6 +198,7 @@ impl Socket {
                         Err(fault) => return parting(&fault),
                     }
                 }
+                () = &mut reminded => {}
                 () = tokio::time::sleep_until(ping_at) => {
                     if is_asked {
                         return Some(CloseReason(CloseCode::Policy, "http.slow"));
@@ -203,6 +207,26 @@ impl Socket {
                     if stream.send(Message::Ping(Bytes::new())).await.is_err() {
                         return None;
                     }
+                }
+            }
+        }
+    }
+
+    /// Has what is due for the client shown on its sockets, for as long as this one is open. One of them waits at a time, and
+    /// another goes on when that one is closed.
+    async fn remind(&self) {
+        let _awaits = self.caller.awaits_due.lock().await;
+        loop {
+            match self.http.door.reminder_for(&self.caller.voice.speaker).await {
+                Ok(Some((firing, text))) => {
+                    let shown = self.caller.sockets.deliver(&told("reminder", value(&ReminderEvent { text })));
+                    let end = if shown { FiringEnd::Delivered } else { FiringEnd::Unsure };
+                    self.http.door.firing_ended(&firing, end).await;
+                }
+                Ok(None) => {}
+                Err(refusal) => {
+                    tracing::debug!(%refusal, "what is due is not known now");
+                    tokio::time::sleep(DUE_AGAIN).await;
                 }
             }
         }

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{Blake3, TraceId, TurnId};
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing};
@@ -11,7 +12,9 @@ use metnos_proto::msg::door::AnswerHere;
 use metnos_proto::msg::memoryd::{AnswerOf, MAX_EVENT_TEXT, Received, SystemEvent};
 use metnos_proto::msg::people::{Fire, Fired, Pair, Paired, ViewRequest};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenFired, OpenTurn, TurnEnd};
-use metnos_proto::msg::policyd::{AnswerCard, Answered, Identified, Identify, PromptRegistered, RegisterPrompt};
+use metnos_proto::msg::policyd::{
+    AnswerCard, Answered, CancelHere, Identified, Identify, PromptRegistered, RegisterPrompt,
+};
 use metnos_proto::payload::Sealed;
 use metnos_proto::request;
 use metnos_reflex::answer::speech;
@@ -198,6 +201,17 @@ impl Door {
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let documents = lines.map(serde_json::from_slice).collect::<Result<_, _>>();
         Ok((documents.map_err(|error| internal(error.to_string()))?, looked.next))
+    }
+
+    /// Has something cancelled that this person has planned; how it stands then.
+    ///
+    /// # Errors
+    /// When nothing of this number is planned for the person, or policyd does not answer.
+    pub async fn cancel_schedule(&self, speaker: &Speaker, number: u64) -> Result<ScheduleList, Refusal> {
+        let ask = CancelHere { channel: speaker.channel, sender: speaker.sender.clone(), number };
+        let (answer, document) =
+            self.peers.policyd.cancel_here(TraceId::NONE, ask, []).await.map_err(RpcError::into_refusal)?;
+        answer.open(document)
     }
 
     /// Every change of the link to policyd: what was said of a person counts no longer than that.

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use metnos_proto::doc::Doc;
 use metnos_proto::doc::card::CardList;
+use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::doc::undo::UndoReport;
 use metnos_proto::edge::{RpcError, ServeError, Served};
 use metnos_proto::edges::{
@@ -28,8 +29,8 @@ use metnos_proto::msg::planner::{
     TurnAttached, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
-    RegisterPrompt, SendFile, UndoHere,
+    AnswerCard, Answered, CallRun, CancelHere, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked,
+    PromptRegistered, RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::msg::schedule::{FireAsk, Firing, FiringDue, FiringEnded, FiringTaken, NextFiring, TakeFiring};
 use metnos_proto::payload::Sealed;
@@ -137,7 +138,7 @@ impl door_policyd::Serve for Script {
         }
         let principal = format!("cli:{}", ask.sender);
         let standing = self.standing.get();
-        Ok((Identified { principal, standing, level: Level::Supervised, lang: Lang::En }, []))
+        Ok((Identified { principal, standing, level: Level::Supervised, lang: Lang::En, person: String::new() }, []))
     }
 
     async fn register_prompt(
@@ -194,6 +195,16 @@ impl door_policyd::Serve for Script {
     ) -> Served<Doc<UndoReport>, 1> {
         self.note(format!("undo_here {} {}", ask.sender, ask.thing).trim_end().to_owned());
         Ok(Doc::seal(&UndoReport { turn: String::new(), acts: Vec::new(), undone: 1, kept: 0, left: 0, already: 0 })?)
+    }
+
+    async fn cancel_here(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: CancelHere,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        self.note(format!("cancel_here {} {}", ask.sender, ask.number));
+        Ok(Doc::seal(&ScheduleList(Vec::new()))?)
     }
 
     async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {

@@ -11,7 +11,7 @@ use metnos_proto::role::RoleName;
 
 use crate::command_line::nouns::{
     AutonomyCommand, BudgetCommand, HookCommand, ModelsCommand, PairingCommand, PeopleCommand, RiteCommand,
-    ScheduleCommand, SealCommand, SecretCommand, TelegramCommand, TimerCommand, VaglioCommand,
+    ScheduleCommand, SealCommand, SecretCommand, TelegramCommand, TimerCommand, VaglioCommand, WebLinkAsked,
 };
 
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
@@ -109,6 +109,8 @@ pub enum Command {
     /// Manage who may speak to this instance
     #[command(subcommand)]
     Pairing(PairingCommand),
+    /// Open the page in a browser, or print a link that leads in, good once
+    Web(WebLinkAsked),
     /// Manage the persons of the household, and who speaks as whom
     #[command(subcommand)]
     People(PeopleCommand),

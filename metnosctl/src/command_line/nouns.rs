@@ -224,6 +224,20 @@ pub struct ScheduleParse {
     pub lang: Option<Lang>,
 }
 
+/// For whom a link to the page is, and what is done with it
+#[derive(Debug, Args)]
+pub struct WebLinkAsked {
+    /// Only print the link, and start no browser
+    #[arg(long)]
+    pub print: bool,
+    /// What its bearer becomes
+    #[arg(long = "as", value_name = "ROLE", default_value = "owner", value_parser = standings())]
+    pub standing: Standing,
+    /// The person who its bearer is; the role of that person counts then
+    #[arg(long, value_name = "NAME", conflicts_with = "standing")]
+    pub person: Option<String>,
+}
+
 /// Manage who may speak to this instance
 #[derive(Debug, Subcommand)]
 pub enum PairingCommand {

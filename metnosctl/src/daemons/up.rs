@@ -261,7 +261,7 @@ fn detached(
                     screen
                         .line(&format!("{executors} still being tested and cannot be called yet: metnosctl status"))?;
                 }
-                screen.line("Talk to it: metnosctl chat · look at it: metnosctl status · stop it: metnosctl down")?;
+                screen.line("Talk to it: metnosctl chat, or metnosctl web for the page · look at it: metnosctl status · stop it: metnosctl down")?;
             }
             Ok(Exit::Done)
         }

@@ -5,6 +5,7 @@ pub mod persons;
 pub mod seal;
 pub mod secret;
 pub mod telegram;
+pub mod web;
 
 use metnos_proto::doc::people::{AutonomyAnswer, PairingAnswer, PeopleList};
 use metnos_proto::edges::CtlPolicyd;

@@ -155,6 +155,7 @@ pub const TYPED: &[Typed] = &[
     document::<PrincipalPaired>("pairing approve"),
     document::<Invitation>("pairing invite"),
     document::<LanguageSet>("pairing language"),
+    document::<crate::people::web::WebLink>("web"),
     document::<Unpaired>("pairing revoke"),
     document::<Vec<SecretRow>>("secret list"),
     document::<SecretVersion>("secret set"),

@@ -268,6 +268,7 @@ impl Card {
             begun: self.begun as u64,
             lang: lang.into(),
             others: None,
+            person: None,
             here: None,
         }
     }

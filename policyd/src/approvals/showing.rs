@@ -68,6 +68,7 @@ impl Cards {
         let lang = self.people.lang_of(&self.people.owner_name());
         let shown = |card: &Card| CardView {
             others: Some(!self.people.is_owners(&card.principal)),
+            person: self.person_who_asks(card),
             ..card.document(now, lang)
         };
         CardList(cards.iter().take(MAX_LISTED).map(shown).collect())
@@ -92,6 +93,7 @@ impl Cards {
             if self.decides_for(principal, card) {
                 // It is hard for the one who asks for it, and the owner's to decide where he is.
                 (shown.hard, shown.here, shown.others) = (false, Some(true), Some(true));
+                shown.person = self.person_who_asks(card);
             } else {
                 shown.here = Some(card.principal == principal.name);
             }
@@ -115,7 +117,14 @@ impl Cards {
     pub(crate) fn show_card(&self, id: &str) -> Result<CardView, Refusal> {
         let cards = self.all.borrow();
         let card = cards.get(id).ok_or_else(|| approvals::unknown(id))?;
-        Ok(card.document(self.base.clock.wall_ms(), self.people.lang_of(&self.people.owner_name())))
+        let lang = self.people.lang_of(&self.people.owner_name());
+        Ok(CardView { person: self.person_who_asks(card), ..card.document(self.base.clock.wall_ms(), lang) })
+    }
+
+    /// The name of the person who asks for this, where it is another one's than the owner's.
+    fn person_who_asks(&self, card: &Card) -> Option<String> {
+        let others = !self.people.is_owners(&card.principal);
+        Some(self.people.person_of(&card.principal)).filter(|name| others && !name.is_empty())
     }
 
     /// Has the door show a card to anyone who is in this turn, which may be another than the one that the card was made in: the

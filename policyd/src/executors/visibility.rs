@@ -35,6 +35,8 @@ impl Executors {
                 return Err(Refusal::new(RefusalCode::Denied, "house.owner", why));
             }
             ViewSubject::Schedules => PageQuery::Schedules(page(principal.name)),
+            // Nobody reads along: also the owner only what he has said himself.
+            ViewSubject::Exchanges => PageQuery::Exchanges(page(principal.name)),
             ViewSubject::Audit if is_owner => PageQuery::Audit(page(String::new())),
             ViewSubject::Audit => PageQuery::Audit(page(principal.name)),
         };

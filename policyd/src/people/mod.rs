@@ -203,6 +203,11 @@ impl Principals {
         paired.names().filter(|name| self.paired_as(name) == Some(standing)).map(str::to_owned).collect()
     }
 
+    /// The name of the person who speaks as this principal; empty where it is nobody's.
+    pub(crate) fn person_of(&self, principal: &str) -> String {
+        self.persons.borrow().of(principal).map_or_else(String::new, |(name, _)| name.to_owned())
+    }
+
     /// What a principal has in the household beside its standing: whether a child speaks there.
     pub(crate) fn is_a_childs(&self, name: &str) -> bool {
         self.persons.borrow().of(name).is_some_and(|(_, person)| person.role == Role::Child)

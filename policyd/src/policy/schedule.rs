@@ -79,6 +79,15 @@ impl Policy {
         }
     }
 
+    /// Cancels what this principal has planned, by its number.
+    ///
+    /// # Errors
+    /// When nothing of this number is planned for it, or memoryd does not answer.
+    pub(crate) async fn cancel(&self, principal: &Principal, number: u64) -> Result<ScheduleList, Refusal> {
+        let change = ScheduleChange { which: Which::Number(number), act: ScheduleAct::Cancel };
+        self.changed(principal.name.clone(), change, self.people.lang_of(&principal.name)).await
+    }
+
     /// A schedule with its firings, for the owner at the machine.
     ///
     /// # Errors

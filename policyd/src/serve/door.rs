@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use metnos_proto::doc::Doc;
 use metnos_proto::doc::card::CardList;
+use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::doc::undo::UndoReport;
 use metnos_proto::edge::Served;
 use metnos_proto::edges::{DoorPolicyd, door_policyd};
@@ -14,8 +15,8 @@ use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::QueryResult;
 use metnos_proto::msg::people::{Fire, Fired, Pair, Paired, ViewRequest};
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
-    RegisterPrompt, SendFile, UndoHere,
+    AnswerCard, Answered, CallRun, CancelHere, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked,
+    PromptRegistered, RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::msg::schedule::FireAsk;
 use metnos_proto::payload::Sealed;
@@ -36,7 +37,8 @@ impl door_policyd::Serve for Policy {
         self.people.door_is(cx.notes());
         let it = self.people.who(ask.channel, &ask.sender)?;
         let lang = self.people.speaks(&it, ask.lang, ask.spoke);
-        Ok((Identified { principal: it.name, standing: it.standing, level: it.level, lang }, []))
+        let person = self.people.person_of(&it.name);
+        Ok((Identified { principal: it.name, standing: it.standing, level: it.level, lang, person }, []))
     }
 
     async fn register_prompt(
@@ -165,6 +167,16 @@ impl door_policyd::Serve for Policy {
             called => Policy::undo_thing(&self, &principal, called).await?,
         };
         Ok(Doc::seal(&report)?)
+    }
+
+    async fn cancel_here(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: CancelHere,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
+        let principal = self.known(ask.channel, &ask.sender)?;
+        Ok(Doc::seal(&Policy::cancel(&self, &principal, ask.number).await?)?)
     }
 
     async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {

@@ -63,6 +63,9 @@ pub struct CardView {
     /// Whether somebody else than the owner asked; where that is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<bool>,
+    /// The name of the person who asked, where it is somebody's and that is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
     /// Whether an answer counts on the channel where it is shown; where that is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub here: Option<bool>,
@@ -165,7 +168,7 @@ mod tests {
         format!(
             r#"{{"id": "a", "principal": "p", "turn": "t", "acts": [{act}, {bare}], "hard": false, "made_ms": 1,
                 "expires_ms": 2, "digest": "d", "state": "expired", "answered_by": "", "begun": 3, "lang": "it",
-                "others": true, "here": false}}"#
+                "others": true, "person": "Giulia", "here": false}}"#
         )
     }
 

@@ -169,7 +169,25 @@ pub struct DaySpending {
     pub open: u64,
 }
 
-document!(EventLine, SignedHead, LineProof, SecretFound, EventOutline, SpendingForecast, DaySpending);
+/// What a person has said and was answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Exchange {
+    /// The turn.
+    pub turn: String,
+    /// When it was said, in milliseconds since the epoch.
+    pub at_ms: u64,
+    /// The words; empty where they were redacted.
+    pub said: String,
+    /// The answer; empty where it was redacted, or there was none.
+    pub answer: String,
+    /// How the turn ended: `answered`, `not_understood`, `denied`, `unsuccessful`, `cancelled` or `broken`.
+    pub end: String,
+    /// Whether the words or the answer were redacted.
+    pub redacted: bool,
+}
+
+document!(EventLine, SignedHead, LineProof, SecretFound, EventOutline, Exchange, SpendingForecast, DaySpending);
 
 #[cfg(test)]
 mod tests {
@@ -189,6 +207,9 @@ mod tests {
             &format!(
                 r#"{{{outline}, "turn": "a", "trace": "b", "channel": "cli", "executor": "fs_read", "outcome": "ok"}}"#
             ),
+        ]);
+        round_trip::<Exchange>(&[
+            r#"{"turn": "a", "at_ms": 1, "said": "s", "answer": "a", "end": "answered", "redacted": false}"#,
         ]);
         round_trip::<SpendingForecast>(&[r#"{"active_days": 1, "median": 2, "low": 1, "high": 3}"#]);
         round_trip::<DaySpending>(&[

@@ -576,6 +576,8 @@ words! {
         Mnests(PageOf),
         /// What is planned for the principal, the one that is due first before the others.
         Schedules(PageOf),
+        /// What the principal has said and was answered, newest first.
+        Exchanges(PageOf),
     }
 
     /// See [`PageQuery`].

@@ -274,6 +274,8 @@ words! {
         Audit,
         /// What is planned for oneself.
         Schedules,
+        /// What oneself has said and was answered, newest first.
+        Exchanges,
     }
 
     /// The owner shows or sets levels of autonomy. The answer is a document.

@@ -36,6 +36,8 @@ words! {
         pub level: Level,
         /// The language it is spoken to in.
         pub lang: Lang,
+        /// The name of the person who speaks so; empty where it is nobody's.
+        pub person: String,
     }
 
     /// Fix what a sender really said, before any model has read it. The words come beside it.
@@ -112,6 +114,16 @@ words! {
         pub sender: String,
         /// What the thing was called; empty for whatever was done last.
         pub thing: String,
+    }
+
+    /// A principal cancels something that it has planned, by its number. How it stands then comes beside the answer, as JSON.
+    pub struct CancelHere {
+        /// As in [`Identify`].
+        pub channel: Channel,
+        /// As in [`Identify`].
+        pub sender: String,
+        /// Which.
+        pub number: u64,
     }
 
     /// The owner says from elsewhere that everything is to stop, as [`Panic`] does. To go on is said at the machine.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use metnos_proto::doc::Doc;
 use metnos_proto::doc::card::CardList;
+use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::doc::undo::UndoReport;
 use metnos_proto::edge::{self, Edge, RpcError, ServeError, Served};
 use metnos_proto::edges::{DoorPlanner, DoorPolicyd, door_planner, door_policyd};
@@ -19,8 +20,8 @@ use metnos_proto::msg::planner::{
     TurnAttached, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CallRun, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked, PromptRegistered,
-    RegisterPrompt, SendFile, UndoHere,
+    AnswerCard, Answered, CallRun, CancelHere, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked,
+    PromptRegistered, RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{OpenPhase, Phases};
@@ -309,7 +310,16 @@ impl door_policyd::ServeBlocking for Doorman {
         []: [Sealed; 0],
     ) -> Served<Identified, 0> {
         let principal = format!("{}:{}", ask.channel.name(), ask.sender);
-        Ok((Identified { principal, standing: Standing::Owner, level: Level::Supervised, lang: Lang::It }, []))
+        Ok((
+            Identified {
+                principal,
+                standing: Standing::Owner,
+                level: Level::Supervised,
+                lang: Lang::It,
+                person: String::new(),
+            },
+            [],
+        ))
     }
 
     fn register_prompt(
@@ -379,6 +389,16 @@ impl door_policyd::ServeBlocking for Doorman {
         _: UndoHere,
         []: [Sealed; 0],
     ) -> Served<Doc<UndoReport>, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
+    }
+
+    fn cancel_here(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: CancelHere,
+        []: [Sealed; 0],
+    ) -> Served<Doc<ScheduleList>, 1> {
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 

@@ -165,7 +165,15 @@ fn nobody_is_shown_what_another_has_in_any_way() {
     assert!(turns.len() > 100, "{}", turns.len());
     for speaker in &speakers {
         let Some(page) = speaker.page else { continue };
-        for path in ["/v1/schedules", "/v1/audit?limit=200", "/v1/mnests", "/v1/executors", "/v1/status", "/metrics"] {
+        for path in [
+            "/v1/turns?limit=100",
+            "/v1/schedules",
+            "/v1/audit?limit=100",
+            "/v1/mnests",
+            "/v1/executors",
+            "/v1/status",
+            "/metrics",
+        ] {
             check(speaker.name, path, &page.get(path).body);
         }
         for turn in &turns {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::documented::{command_lines, words};
-use metnos_tests::instance::Instance;
+use metnos_tests::instance::Plan;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -310,6 +310,10 @@ const COMMANDS: &[(&str, How)] = &[
     ("metnosctl people add Anna --role owner --also mum", Typed(0)),
     ("metnosctl people add Marco --role adult", Typed(0)),
     ("metnosctl pairing invite telegram --person Marco", Typed(0)),
+    ("metnosctl pairing revoke http:DIGEST", Typed(1)),
+    ("metnosctl web", Typed(0)),
+    ("metnosctl web --print", Typed(0)),
+    ("metnosctl web --person Marco", Typed(0)),
     (
         "metnosctl seal break Luca --reason \"he has not come home\"",
         By("tests/tests/it/private.rs", "[\"seal\", \"break\""),
@@ -361,7 +365,7 @@ fn commands_of_readme_and_operation_run_on_a_set() {
             Typed(_) | As(..) => {}
         }
     }
-    let mut set = Instance::start();
+    let mut set = Plan::new().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
     set.is_grown();
     std::os::unix::fs::symlink("/etc/passwd", set.workspace("notes/link")).unwrap();
     let mut wrong = BTreeMap::new();

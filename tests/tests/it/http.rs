@@ -36,6 +36,9 @@ fn closed(turn: &str) -> Vec<(&'static str, String, Option<Value>)> {
         ("GET", "/v1/mnests".into(), None),
         ("GET", "/v1/audit?limit=5".into(), None),
         ("GET", "/v1/schedules".into(), None),
+        ("GET", "/v1/turns".into(), None),
+        ("DELETE", "/v1/schedules/1".into(), None),
+        ("DELETE", "/v1/pair".into(), None),
         ("GET", "/v1/models".into(), None),
         (
             "POST",
@@ -464,8 +467,11 @@ fn the_door_says_what_it_has_and_each_address_is_there() {
     assert_eq!(openapi["openapi"], "3.1.0");
     let owner = web.paired(&set, "owner");
     for (path, methods) in openapi["paths"].as_object().unwrap() {
-        let there =
-            path.replace("{turn}", "01ARZ3NDEKTSV4RRFFQ69G5FAV").replace("{card}", "abc").replace("{hook}", "abc");
+        let there = path
+            .replace("{turn}", "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+            .replace("{card}", "abc")
+            .replace("{hook}", "abc")
+            .replace("{number}", "1");
         for method in methods.as_object().unwrap().keys() {
             let reply = owner.ask(&method.to_uppercase(), &there, "");
             assert!(reply.status != 405 && reply.rule() != "http.path", "{method} {path}: {reply:?}");
@@ -494,4 +500,31 @@ fn http_refusal_follows_request_language_and_names_wrong_field() {
     assert_eq!(wrong.json()["field"], "words");
     let stranger = Web::of(&set).ask("GET", "/v1/status", "Accept-Language: it\r\n");
     assert!(stranger.json()["detail"].as_str().unwrap().contains("Non sei conosciuto"), "{stranger:?}");
+}
+
+#[test]
+fn client_lists_its_own_turns_and_cancels_its_own_plans() {
+    let (set, web) = start();
+    let (owner, other) = (web.paired(&set, "owner"), web.paired(&set, "owner"));
+    let _ = owner.say(WELCOME).until("done");
+    let _ = owner.say("remind me tomorrow at 9 to call the dentist").until("done");
+    let turns = owner.get("/v1/turns?limit=10").json();
+    let said: Vec<&str> = turns["turns"].as_array().unwrap().iter().map(|one| one["said"].as_str().unwrap()).collect();
+    assert_eq!((said, &turns["next"]), (vec!["remind me tomorrow at 9 to call the dentist", WELCOME], &Value::Null));
+    assert_eq!(turns["turns"][1]["answer"].as_str().unwrap().trim_end(), welcome(&set));
+    let newest = owner.get("/v1/turns?limit=1").json();
+    let rest = owner.get(&format!("/v1/turns?limit=10&cursor={}", newest["next"])).json();
+    assert_eq!(rest["turns"].as_array().unwrap().len(), 1, "{rest:#}");
+    // Each client has its own, also where both are the owner's.
+    assert_eq!(other.get("/v1/turns").json()["turns"], json!([]));
+    let planned = owner.get("/v1/schedules").json();
+    let path = format!("/v1/schedules/{}", planned["schedules"][0]["number"]);
+    let guest = web.paired(&set, "guest");
+    assert_eq!(guest.ask("DELETE", &path, "").status, 404);
+    assert_eq!(guest.get("/v1/turns").json()["turns"], json!([]));
+    assert_eq!(owner.get("/v1/schedules").json(), planned, "nothing was cancelled by somebody else");
+    let reply = owner.ask("DELETE", &path, "");
+    assert_eq!((reply.status, &reply.json()["schedules"][0]["next"]), (200, &json!([])), "{reply:?}");
+    assert_eq!(owner.ask("DELETE", &path, "").status, 404, "once");
+    set.verify();
 }

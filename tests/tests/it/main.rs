@@ -41,6 +41,7 @@ mod minds;
 mod model;
 mod models;
 mod oracles;
+mod page;
 mod parcels;
 mod people;
 mod planning;

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 const KEY: &str = "sk-planted-0123456789abcdef";
 /// With it a note costs more than is spent without asking, and memory ages quickly.
-const CONFIG: &str = "[budget]\nprices = [\"note_add 200000\"]\n[memory]\ncalls_per_use_day = 1\n";
+const CONFIG: &str =
+    "[budget]\nprices = [\"note_add 200000\"]\n[memory]\ncalls_per_use_day = 1\n[http]\nlisten = \"127.0.0.1:0\"\n";
 
 /// A walk through the commands.
 struct Tour {
@@ -206,6 +207,7 @@ fn people(tour: &mut Tour, server: &Emulator) {
     assert_eq!(tour.code(&["pairing", "approve", "telegram", "K7-DELTA-19"]), 1);
     let _ = tour.go(&["pairing", "approve", "telegram", code]);
     let _ = tour.go(&["pairing", "list"]);
+    let _ = tour.go(&["web"]);
     let _ = tour.go(&["people", "add", "Anna", "--role", "owner", "--also", "mum"]);
     let _ = tour.go(&["people", "add", "Marco", "--role", "child"]);
     assert_eq!(tour.code(&["people", "add", "marco"]), 1);

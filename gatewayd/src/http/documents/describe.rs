@@ -154,6 +154,13 @@ const OPERATIONS: &[Operation] = &[
         ..CLOSED
     },
     Operation {
+        path: "/v1/pair",
+        method: "delete",
+        summary: "Takes the cookie away from the browser that asks: it is not known here any more.",
+        answers: &[(204, "", None)],
+        ..CLOSED
+    },
+    Operation {
         path: "/v1/status",
         summary: "Who asks; how the door is, for the owner.",
         answers: &[(200, JSON, Some(told::<documents::Status>))],
@@ -165,6 +172,13 @@ const OPERATIONS: &[Operation] = &[
         summary: "Says something. The turn is sent as events, or only named with `Accept: application/json`.",
         takes: Some(asked::<documents::Say>),
         answers: &[(200, EVENTS, None), (202, JSON, Some(told::<documents::Turn>))],
+        ..CLOSED
+    },
+    Operation {
+        path: "/v1/turns",
+        summary: "What the caller has said and was answered, newest first.",
+        with: PAGE,
+        answers: &[(200, JSON, Some(told::<documents::TurnsPage>))],
         ..CLOSED
     },
     Operation {
@@ -231,6 +245,13 @@ const OPERATIONS: &[Operation] = &[
         ..CLOSED
     },
     Operation {
+        path: "/v1/schedules/{number}",
+        method: "delete",
+        summary: "Cancels what is planned for the caller.",
+        answers: &[(200, JSON, Some(told::<documents::SchedulesChanged>))],
+        ..CLOSED
+    },
+    Operation {
         path: "/hooks/{hook}",
         method: "post",
         summary: "Fires a webhook, signed as Standard Webhooks has it (`webhook-id`, `webhook-timestamp`, \
@@ -267,6 +288,7 @@ const STREAMED: &[Schema] = &[
     told::<documents::Tell>,
     told::<documents::Listened>,
     told::<documents::AgainEvent>,
+    told::<documents::ReminderEvent>,
     asked::<documents::Do>,
 ];
 
@@ -303,6 +325,7 @@ fn named(name: &str) -> ParameterSchema {
     ParameterSchema::pattern(match name {
         "turn" => "^[0-7][0-9A-HJKMNP-TV-Z]{25}$",
         "hook" => "^[a-z0-9-]{1,32}$",
+        "number" => "^(0|[1-9][0-9]{0,18})$",
         _ => "^[A-Za-z0-9-]{1,64}$",
     })
 }
@@ -352,6 +375,7 @@ mod tests {
         let methods = [Method::GET, Method::POST, Method::DELETE, Method::PUT, Method::PATCH, Method::HEAD];
         for operation in OPERATIONS {
             let path = operation.path.replace("{turn}", &turn).replace("{card}", "abc").replace("{hook}", "abc");
+            let path = path.replace("{number}", "1");
             for method in &methods {
                 let described = OPERATIONS
                     .iter()
@@ -364,7 +388,7 @@ mod tests {
             }
         }
         // As many as there are routes: who adds one describes it.
-        assert_eq!(OPERATIONS.len(), 18);
+        assert_eq!(OPERATIONS.len(), 21);
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub mod openapi;
 pub mod problem;
 
 use metnos_proto::doc::card::CardView;
-use metnos_proto::doc::chronicle::EventOutline;
+use metnos_proto::doc::chronicle::{EventOutline, Exchange};
 use metnos_proto::doc::executor::ExecutorSeen;
 use metnos_proto::doc::mnestome::Mnest;
 use metnos_proto::doc::schedule::ScheduleView;
@@ -283,6 +283,9 @@ impl std::fmt::Debug for Paired {
 pub struct Status {
     /// As the chronicle names this client.
     pub principal: String,
+    /// The name of the person who speaks so, where it is somebody's.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub person: String,
     /// What it is.
     pub standing: Standing,
     /// How far it goes without asking.
@@ -371,6 +374,9 @@ pub struct CardShown {
     pub state: String,
     /// Who asks for it.
     pub principal: String,
+    /// The name of the person who asks, where it is somebody's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
     /// Whether this client's answer counts only with a one-time code.
     pub hard: bool,
     /// Whether this client's answer counts at all.
@@ -413,6 +419,7 @@ impl CardShown {
             digest: card.digest.clone(),
             state: card.state.name().to_owned(),
             principal: card.principal.clone(),
+            person: card.person.clone(),
             hard: card.hard,
             // What nobody has said is closed.
             here: card.here == Some(true),
@@ -582,6 +589,15 @@ pub struct AuditPage {
     pub next: Option<u64>,
 }
 
+/// What the caller has said and was answered, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TurnsPage {
+    /// Each with the words, the answer, and how it ended. One that is under way is not among them.
+    pub turns: Vec<Exchange>,
+    /// The cursor of the next page; none after the last. A page may have fewer turns than were asked for.
+    pub next: Option<u64>,
+}
+
 /// What is planned for the caller, the one that is due first before the others.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SchedulesPage {
@@ -589,6 +605,13 @@ pub struct SchedulesPage {
     pub schedules: Vec<ScheduleView>,
     /// The cursor of the next page; none after the last.
     pub next: Option<u64>,
+}
+
+/// What was planned was cancelled.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SchedulesChanged {
+    /// How it stands now.
+    pub schedules: Vec<ScheduleView>,
 }
 
 /// A webhook was heard.
@@ -700,6 +723,13 @@ pub struct DoneEvent {
     pub why: String,
 }
 
+/// Something is due that the client is to be reminded of: the event `reminder`, on each open socket.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReminderEvent {
+    /// The reminder, as a sentence.
+    pub text: String,
+}
+
 /// The reply to `listen`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Listened {
@@ -799,10 +829,10 @@ impl RequestDocument for Do {
 }
 
 /// What is sent over a WebSocket: one object a message. The events are those of a stream; a `reply` answers what the
-/// client has said; after `again` it may listen to the turn once more.
+/// client has said; after `again` it may listen to the turn once more; `reminder` belongs to no turn.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Tell {
-    /// `text`, `call`, `progress`, `card`, `done`, `reply` or `again`.
+    /// `text`, `call`, `progress`, `card`, `done`, `reply`, `again` or `reminder`.
     pub event: &'static str,
     /// The event's id, to come back with.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -34,6 +34,8 @@ pub const ALIVE_EVERY: Duration = Duration::from_secs(45);
 pub const MAX_PIECES: usize = 4;
 /// After how long a client whose turn is still open elsewhere asks again, in milliseconds.
 pub const AGAIN_MS: u64 = 3_000;
+/// After how long a socket asks again what is due, when nobody could say.
+pub const DUE_AGAIN: Duration = Duration::from_secs(30);
 /// Frames of one WebSocket in a minute, of every kind; also how many may come at once.
 pub const FRAMES_PER_MINUTE: u32 = 600;
 /// Messages of one WebSocket that are not answered yet.

@@ -83,6 +83,12 @@ impl HostNames {
         format!("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000", self.cookie, token.show())
     }
 
+    /// The header that takes a browser's cookie away: nobody knows its token from then on.
+    #[must_use]
+    pub fn forget_cookie(&self) -> String {
+        format!("{}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0", self.cookie)
+    }
+
     fn is_ours(&self, host: &str) -> bool {
         self.hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host))
     }

@@ -5,6 +5,8 @@ use hyper::Method;
 use metnos_proto::ids::TurnId;
 use metnos_proto::msg::people::is_name;
 
+use crate::http::page::{self, PageFile};
+
 /// The longest name of a card.
 const MAX_CARD: usize = 64;
 
@@ -19,10 +21,16 @@ pub enum Route {
     OpenApi,
     /// `POST /v1/pair`.
     Pair,
+    /// `DELETE /v1/pair`.
+    Leave,
     /// `GET /v1/status`.
     Status,
+    /// A file of the page.
+    Page(&'static PageFile),
     /// `POST /v1/turns`.
     Say,
+    /// `GET /v1/turns`.
+    Turns,
     /// `GET /v1/turns/{turn}`.
     Turn(TurnId),
     /// `DELETE /v1/turns/{turn}`.
@@ -41,6 +49,8 @@ pub enum Route {
     Audit,
     /// `GET /v1/schedules`.
     Schedules,
+    /// `DELETE /v1/schedules/{number}`.
+    Cancel(u64),
     /// `POST /hooks/{hook}`.
     Hook(String),
     /// `GET /v1/models`.
@@ -53,7 +63,7 @@ impl Route {
     /// Whether a part of it can be asked for, by a query.
     #[must_use]
     pub const fn takes_a_page(&self) -> bool {
-        matches!(self, Self::Executors | Self::Mnests | Self::Audit | Self::Schedules)
+        matches!(self, Self::Executors | Self::Mnests | Self::Audit | Self::Schedules | Self::Turns)
     }
 }
 
@@ -78,9 +88,11 @@ pub fn find(method: &Method, path: &str) -> Result<Route, NoRoute> {
         "/healthz" => only(Method::GET, "GET", Route::Health),
         "/metrics" => only(Method::GET, "GET", Route::Metrics),
         "/openapi.json" => only(Method::GET, "GET", Route::OpenApi),
-        "/v1/pair" => only(Method::POST, "POST", Route::Pair),
+        "/v1/pair" if *method == Method::DELETE => Ok(Route::Leave),
+        "/v1/pair" => only(Method::POST, "DELETE, POST", Route::Pair),
         "/v1/status" => only(Method::GET, "GET", Route::Status),
-        "/v1/turns" => only(Method::POST, "POST", Route::Say),
+        "/v1/turns" if *method == Method::GET => Ok(Route::Turns),
+        "/v1/turns" => only(Method::POST, "GET, POST", Route::Say),
         "/v1/approvals" => only(Method::GET, "GET", Route::Cards),
         "/v1/ws" => only(Method::GET, "GET", Route::Socket),
         "/v1/executors" => only(Method::GET, "GET", Route::Executors),
@@ -90,12 +102,16 @@ pub fn find(method: &Method, path: &str) -> Result<Route, NoRoute> {
         "/v1/models" => only(Method::GET, "GET", Route::Models),
         "/v1/chat/completions" => only(Method::POST, "POST", Route::Chat),
         _ => match (path.strip_prefix("/v1/turns/"), path.strip_prefix("/v1/approvals/")) {
+            (None, None) if let Some(file) = page::file(path) => only(Method::GET, "GET", Route::Page(file)),
             (Some(name), _) => match (turn(name).ok_or(NoRoute::Path)?, method) {
                 (turn, &Method::GET) => Ok(Route::Turn(turn)),
                 (turn, &Method::DELETE) => Ok(Route::Stop(turn)),
                 _ => Err(NoRoute::Method("GET, DELETE")),
             },
             (None, Some(name)) if is_card(name) => only(Method::POST, "POST", Route::Answer(name.to_owned())),
+            (None, None) if let Some(number) = path.strip_prefix("/v1/schedules/").and_then(number) => {
+                only(Method::DELETE, "DELETE", Route::Cancel(number))
+            }
             (None, _) => match path.strip_prefix("/hooks/") {
                 Some(name) if is_name(name) => only(Method::POST, "POST", Route::Hook(name.to_owned())),
                 _ => Err(NoRoute::Path),
@@ -108,6 +124,11 @@ pub fn find(method: &Method, path: &str) -> Result<Route, NoRoute> {
 #[must_use]
 pub fn turn(name: &str) -> Option<TurnId> {
     name.parse::<TurnId>().ok().filter(|turn| turn.to_string() == name)
+}
+
+/// A number of a schedule in the one way in which it is written.
+fn number(text: &str) -> Option<u64> {
+    text.parse::<u64>().ok().filter(|number| number.to_string() == text)
 }
 
 fn is_card(name: &str) -> bool {
@@ -126,18 +147,22 @@ mod tests {
         let all = [
             ("GET", "/healthz".to_owned(), Route::Health),
             ("POST", "/v1/turns".to_owned(), Route::Say),
+            ("GET", "/v1/turns".to_owned(), Route::Turns),
+            ("DELETE", "/v1/pair".to_owned(), Route::Leave),
             ("GET", format!("/v1/turns/{turn}"), Route::Turn(turn)),
             ("DELETE", format!("/v1/turns/{turn}"), Route::Stop(turn)),
             ("GET", "/v1/approvals".to_owned(), Route::Cards),
             ("GET", "/v1/ws".to_owned(), Route::Socket),
             ("GET", "/v1/audit".to_owned(), Route::Audit),
+            ("DELETE", "/v1/schedules/12".to_owned(), Route::Cancel(12)),
             ("POST", "/hooks/mail-2".to_owned(), Route::Hook("mail-2".into())),
             ("POST", "/v1/approvals/k7-abc".to_owned(), Route::Answer("k7-abc".into())),
         ];
         for (method, path, route) in &all {
             assert_eq!(find(&method.parse().unwrap(), path).as_ref(), Ok(route));
         }
-        assert_eq!(find(&Method::PUT, "/v1/turns"), Err(NoRoute::Method("POST")));
+        assert_eq!(find(&Method::PUT, "/v1/turns"), Err(NoRoute::Method("GET, POST")));
+        assert_eq!(find(&Method::POST, "/"), Err(NoRoute::Method("GET")));
         assert_eq!(find(&Method::OPTIONS, "/v1/status"), Err(NoRoute::Method("GET")));
         assert_eq!(find(&Method::HEAD, "/healthz"), Err(NoRoute::Method("GET")));
     }
@@ -146,7 +171,10 @@ mod tests {
     fn tricks_with_addresses_lead_nowhere() {
         let turn = TurnId::new().to_string();
         for path in [
-            "/",
+            "//",
+            "/index.html",
+            "/app.js/",
+            "/../app.js",
             "//v1/status",
             "/v1/status/",
             "/v1//status",
@@ -160,6 +188,9 @@ mod tests {
             "/v1/turns/..",
             "/v1/approvals/../status",
             "/v1/approvals/a%2fb",
+            "/v1/schedules/012",
+            "/v1/schedules/+1",
+            "/v1/schedules/",
             "/openapi.json\\",
             "/hooks/",
             "/hooks/Mail",

@@ -27,11 +27,11 @@ impl Sockets {
         all.push(way.downgrade());
     }
 
-    /// Tells each that is there. One that does not read misses it: the card stands in the list.
-    fn deliver(&self, piece: &Bytes) {
-        for way in self.0.borrow().iter().filter_map(mpsc::WeakSender::upgrade) {
-            let _ = way.try_send(piece.clone());
-        }
+    /// Tells each that is there; whether one of them took it. One that does not read misses it: the card stands in the list.
+    pub(in crate::http) fn deliver(&self, piece: &Bytes) -> bool {
+        let ways: Vec<_> = self.0.borrow().iter().filter_map(mpsc::WeakSender::upgrade).collect();
+        // Each is told, whoever took it.
+        ways.iter().filter(|way| way.try_send(piece.clone()).is_ok()).count() > 0
     }
 
     fn is_open(&self) -> bool {

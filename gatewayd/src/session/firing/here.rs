@@ -13,7 +13,7 @@ use metnos_proto::msg::planner::Text;
 use metnos_proto::msg::policyd::Identified;
 use metnos_proto::msg::schedule::{Firing, FiringEnd, NextFiring};
 
-use super::super::speaker::{SpeakerSession, TurnNote};
+use super::super::speaker::{Speaker, SpeakerSession, TurnNote};
 use super::super::{Door, Session};
 use super::alarm::now_ms;
 use super::asked::{HERE_WITHIN_MS, OnItsWay};
@@ -45,6 +45,34 @@ impl Door {
                 () = tokio::time::sleep(left) => {}
             }
         }
+    }
+
+    /// Waits until something is due for this person, for a minute at most, and says it. How it ended is for the caller to say.
+    ///
+    /// # Errors
+    /// When the person is a stranger, or a peer does not answer.
+    pub(crate) async fn reminder_for(self: &Rc<Self>, speaker: &Speaker) -> Result<Option<(Firing, String)>, Refusal> {
+        let who = self.known(speaker).await?;
+        let Some(firing) = self.due_here(&who.principal).await.map_err(RpcError::into_refusal)? else {
+            return Ok(None);
+        };
+        match self.said_by(&firing, who.standing, HERE_WITHIN_MS).await {
+            Ok(text) => Ok(Some((firing, text))),
+            Err(end) => {
+                self.firing_ended(&firing, end).await;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Who this is.
+    async fn known(&self, speaker: &Speaker) -> Result<Identified, Refusal> {
+        let who = self.identify(speaker).await?;
+        if who.standing == Standing::Stranger {
+            let why = "nobody who is not known here is reminded of anything";
+            return Err(Refusal::new(RefusalCode::Denied, "principal.unpaired", why));
+        }
+        Ok(who)
     }
 
     /// Gives a person who is here what could not be sent to him: it stands before the answer to what he says. What was given, for
@@ -111,11 +139,7 @@ impl Session {
         voice: &SpeakerSession,
         ask: RemindMe,
     ) -> Result<Reminded, Refusal> {
-        let who = self.door.identify(&voice.speaker).await?;
-        if who.standing == Standing::Stranger {
-            let why = "nobody who is not known here is reminded of anything";
-            return Err(Refusal::new(RefusalCode::Denied, "principal.unpaired", why));
-        }
+        let who = self.door.known(&voice.speaker).await?;
         // Of two that wait, the second would make the door forget what the first was given.
         if self.listens.replace(true) {
             return Err(Refusal::new(RefusalCode::Busy, "door.listens", "this chat waits for reminders already"));

@@ -209,7 +209,7 @@ impl Door {
         }
     }
 
-    pub(in crate::session) async fn firing_ended(&self, firing: &Firing, end: FiringEnd) {
+    pub(crate) async fn firing_ended(&self, firing: &Firing, end: FiringEnd) {
         for _ in 0..TRIES {
             let ended = FiringEnded { number: firing.number, key: firing.key.clone(), end: end.clone() };
             match self.peers.memoryd.firing_ended(TraceId::NONE, ended, []).await {

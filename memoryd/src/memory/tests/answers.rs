@@ -1,10 +1,12 @@
 //! What was answered in a turn, for a later door.
 #![allow(clippy::unwrap_used)]
+use metnos_proto::doc::chronicle::Exchange;
 use metnos_proto::envelope::{Answered, RanBefore};
 use metnos_proto::msg::common::{Lang, Outcome};
-use metnos_proto::msg::memoryd::{AnswerFound, AnswerOf, WhoseTurn};
+use metnos_proto::msg::memoryd::{AnswerFound, AnswerOf, PageOf, PageQuery, WhoseTurn};
 use metnos_proto::msg::planner::TurnEnd;
 
+use crate::memory::Memory;
 use crate::memory::testing::{Instance, PEER, asker, no, turn};
 use metnos_proto::msg::memoryd::Delivered;
 use metnos_proto::msg::memoryd::Redact;
@@ -154,4 +156,38 @@ fn answer_that_was_taken_out_is_not_shown_again() {
     memory.say(2, "and now?");
     let answer = memory.begin(2).recent[0].answer.clone().unwrap();
     assert_eq!((answer.text.as_str(), answer.withheld), ("", false));
+}
+
+/// A page of what a principal has said and was answered: the words, the answers, and where the next page begins.
+fn exchanges_of(memory: &mut Memory, principal: &str, from: u64, lines: u32) -> (Vec<Exchange>, u64) {
+    let wanted = PageQuery::Exchanges(PageOf { principal: principal.to_owned(), from, lines });
+    let (found, text) = memory.query_page(&wanted).unwrap();
+    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let all: Vec<Exchange> = lines.map(|line| serde_json::from_slice(line).unwrap()).collect();
+    assert_eq!(found.lines as usize, all.len());
+    (all, found.next)
+}
+
+#[test]
+fn exchanges_are_ones_own_newest_first_and_without_redacted_words() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let first = exchange(&mut memory, 1, "It is noon.", true);
+    for n in 2..=5 {
+        exchange(&mut memory, n, &format!("answer {n}"), true);
+    }
+    memory.say(6, "not answered yet");
+    let said = |all: &[Exchange]| all.iter().map(|one| one.answer.clone()).collect::<Vec<_>>();
+    let (newest, next) = exchanges_of(&mut memory, PEER, 0, 2);
+    assert_eq!(said(&newest), ["answer 5", "answer 4"]);
+    assert!(newest.iter().all(|one| !one.said.is_empty() && one.end == "answered" && !one.redacted), "{newest:?}");
+    let (rest, end) = exchanges_of(&mut memory, PEER, next, 10);
+    assert_eq!((said(&rest), end), (vec!["answer 3".to_owned(), "answer 2".to_owned(), "It is noon.".to_owned()], 0));
+    for nobody in ["http:somebody-else", "cli:uid:100", ""] {
+        assert_eq!(exchanges_of(&mut memory, nobody, 0, 10), (Vec::new(), 0), "{nobody}");
+    }
+    memory.redact(asker(RoleName::Policyd), &Redact { seq: first, why: "a slip".into() }).unwrap();
+    let (all, _) = exchanges_of(&mut memory, PEER, 0, 10);
+    let oldest = all.last().unwrap();
+    assert_eq!((oldest.answer.as_str(), oldest.redacted), ("", true), "{oldest:?}");
 }

@@ -1,6 +1,7 @@
 //! Pages of documents, one a line: what the owner looks at in the chronicle, and what others see of it. Each reads a bounded
 //! part and says where to go on; nothing is changed by it.
 
+pub(super) mod exchanges;
 pub(super) mod lines;
 pub(super) mod outlines;
 pub(super) mod sealed;

@@ -9,7 +9,7 @@ use metnos_proto::msg::memoryd::{
 
 use super::super::Memory;
 use super::super::journal::{Answer, Asker, born, lost, named, refused};
-use super::super::views::outlines;
+use super::super::views::{exchanges, outlines};
 use crate::chronicle::event::{EventType, channel_named};
 use crate::chronicle::payload;
 use crate::chronicle::store::redact;
@@ -161,6 +161,10 @@ impl Memory {
             PageQuery::Audit(wanted) => {
                 self.flush()?;
                 outlines::page(self.chronicle(), wanted)?
+            }
+            PageQuery::Exchanges(wanted) => {
+                self.flush()?;
+                exchanges::page(self.chronicle(), wanted)?
             }
             PageQuery::Mnests(wanted) => self.usage.page(wanted)?,
             PageQuery::Schedules(wanted) => self.schedules_page(wanted)?,

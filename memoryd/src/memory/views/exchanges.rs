@@ -1,0 +1,74 @@
+//! What a principal has said and was answered, for that principal's own page: nobody else's words are among them, and none that
+//! were redacted.
+
+use metnos_proto::doc::chronicle::Exchange;
+use metnos_proto::msg::memoryd::PageOf;
+
+use super::super::journal::Answer;
+use super::Page;
+use crate::chronicle::Chronicle;
+use crate::chronicle::event::{Event, EventType};
+use crate::chronicle::index::IndexRow;
+use crate::chronicle::payload::{AssistantMessage, OwnerMessage};
+
+/// How many rows of the index one page goes through at most.
+const MAX_ROWS: u32 = 4_096;
+/// How many rows of the index are read at once.
+const ROWS: u32 = 512;
+
+/// A page of exchanges, the newest first. A principal that is not named has none.
+///
+/// # Errors
+/// When the chronicle cannot be read.
+pub(in crate::memory) fn page(chronicle: &Chronicle, wanted: &PageOf) -> Answer<Page> {
+    let mut page = Page::default();
+    let mut before = if wanted.from == 0 { u64::MAX } else { wanted.from };
+    let (mut found, mut left) = (0, MAX_ROWS);
+    if wanted.principal.is_empty() {
+        return Ok(page);
+    }
+    loop {
+        let rows = chronicle.index().rows_before(before, ROWS)?;
+        let Some(last) = rows.last().map(|row| row.seq) else { return Ok(page) };
+        for row in rows.iter().filter(|row| row.kind == Some(EventType::AssistantMessage)) {
+            if found == wanted.lines || !page.has_room_for(row.place.bytes) {
+                page.next = row.seq + 1;
+                return Ok(page);
+            }
+            if let Some(exchange) = exchange(chronicle, row, &wanted.principal)? {
+                page.add(&exchange)?;
+                found += 1;
+            }
+        }
+        before = last;
+        left = left.saturating_sub(ROWS);
+        if left == 0 {
+            page.next = before;
+            return Ok(page);
+        }
+    }
+}
+
+/// The answer of this line with what it answers; `None` where that is not this principal's.
+fn exchange(chronicle: &Chronicle, row: &IndexRow, principal: &str) -> Answer<Option<Exchange>> {
+    let answer = chronicle.read(row)?;
+    let Some(turn) = answer.turn_id.filter(|_| answer.peer == principal) else { return Ok(None) };
+    let facts = chronicle.index().turn(turn)?;
+    let said = match facts.and_then(|facts| facts.said) {
+        Some(seq) => chronicle.index().row(seq)?.map(|row| chronicle.read(&row)).transpose()?,
+        None => None,
+    };
+    // A line is shown only to the one whose it is, whatever the index says.
+    let said = said.filter(|event| event.peer == principal);
+    let words = said.as_ref().and_then(|event| OwnerMessage::decode(&event.payload).ok());
+    let told = AssistantMessage::decode(&answer.payload).ok();
+    let redacted = answer.is_redacted() || said.as_ref().is_some_and(Event::is_redacted);
+    Ok(Some(Exchange {
+        turn: turn.to_string(),
+        at_ms: said.as_ref().map_or(answer.ts_ms, |event| event.ts_ms),
+        said: words.map_or_else(String::new, |words| words.text),
+        end: told.as_ref().map_or_else(String::new, |told| told.end.clone()),
+        answer: told.map_or_else(String::new, |told| told.text),
+        redacted,
+    }))
+}
