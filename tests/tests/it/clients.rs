@@ -120,7 +120,7 @@ fn door_conforms_to_its_openapi_description_under_fuzzing() {
     let operations: BTreeSet<String> = described["paths"].as_object().unwrap().iter().flat_map(methods).collect();
     assert_eq!(tried.keys().cloned().collect::<BTreeSet<_>>(), operations);
     for (name, at) in &tried {
-        assert!(at.cases >= 8 && at.answers.values().sum::<usize>() >= at.cases, "{name}: {at:?}");
+        assert!(at.cases >= 6 && at.answers.values().sum::<usize>() >= at.cases, "{name}: {at:?}");
         assert!(ALWAYS.iter().all(|check| at.checks.contains(*check)), "{name}: {at:?}");
         let (method, path) = name.split_once(' ').unwrap();
         let is_closed = described["paths"][path][method.to_lowercase()].get("security").is_some();
