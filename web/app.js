@@ -210,7 +210,8 @@ export class Butler {
 
   /** @param {ViewName} name */
   go(name) {
-    location.hash = name;
+    // Without the event that a change of the address by hand brings: it is shown once.
+    history.pushState(null, "", `#${name}`);
     this.show();
   }
 

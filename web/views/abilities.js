@@ -5,7 +5,7 @@ import { empty, fill, h, loading } from "../dom.js";
 import { named, t } from "../sentences.js";
 
 /** @typedef {import("../app.js").Butler} Butler */
-/** @typedef {{name: string, version: string, state: string, summary: string, class: string, why?: string}} Ability */
+/** @typedef {{name: string, version: string, state: string, summary: string, class: string, why?: string, examples?: string[]}} Ability */
 
 /**
  * @param {HTMLElement} main
@@ -20,7 +20,7 @@ export function show(main, butler) {
   const draw = () => {
     const words = find.value.trim().toLowerCase();
     const fits = all.filter((one) => `${one.name} ${one.summary}`.toLowerCase().includes(words));
-    fill(list, fits.map(view), fits.length === 0 && empty(t("abilities_none")));
+    fill(list, fits.map((one) => view(one, butler)), fits.length === 0 && empty(t("abilities_none")));
   };
   find.addEventListener("input", draw);
   const load = async () => {
@@ -37,8 +37,16 @@ export function show(main, butler) {
   return () => {};
 }
 
-/** @param {Ability} one */
-function view(one) {
+/**
+ * @param {Ability} one
+ * @param {Butler} butler
+ */
+function view(one, butler) {
+  // Taken from here, an example stands where one writes, and is said by whoever reads it over.
+  const take = (/** @type {string} */ words) => {
+    butler.go("today");
+    butler.put(words);
+  };
   const isOdd = one.state !== "active";
   return h(
     "article",
@@ -47,5 +55,6 @@ function view(one) {
     h("p", null, one.summary),
     h("p", { class: "tags" }, h("span", { class: "tag" }, named("class", one.class)), isOdd && h("span", { class: "tag is-bad" }, named("st", one.state)), h("span", { class: "muted small" }, one.version)),
     one.why && h("p", { class: "small" }, one.why),
+    one.examples && h("ul", { class: "examples" }, one.examples.map((words) => h("li", null, h("button", { class: "example", onclick: () => take(words) }, words)))),
   );
 }

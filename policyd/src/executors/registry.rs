@@ -285,6 +285,12 @@ impl Registry {
         self.current(name)?.row.as_ref()
     }
 
+    /// The manifest of this version, as it was signed; `None` where it never was, or cannot be read any more.
+    #[must_use]
+    pub fn manifest(&self, id: &ExecutorId) -> Option<Manifest> {
+        manifest_of(self.entries.get(&id.name)?.get(&parse_version(&id.version)?)?)
+    }
+
     /// Changes the row of an executor, as the store has it now.
     pub fn change_row(&mut self, id: &ExecutorId, change: impl FnOnce(&mut Row)) {
         if let Some(row) = self.entry_mut(id).and_then(|entry| entry.row.as_mut()) {

@@ -3,8 +3,9 @@
 
 use metnos_proto::doc::executor::ExecutorSeen;
 use metnos_proto::edge::RpcError;
+use metnos_proto::executor::{Example, Manifest};
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::{PageOf, PageQuery, QueryResult};
 use metnos_proto::msg::people::{MAX_PAGE, ViewRequest, ViewSubject};
 use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState};
@@ -12,6 +13,9 @@ use metnos_proto::payload::Sealed;
 
 use crate::executors::Executors;
 use crate::people::principal::stranger;
+
+/// The most examples that are shown of an executor.
+const MAX_EXAMPLES: usize = 3;
 
 impl Executors {
     /// One page for whoever that is.
@@ -28,7 +32,10 @@ impl Executors {
         let lines = ask.lines.clamp(1, MAX_PAGE);
         let page = |principal: String| PageOf { principal, from: ask.from, lines };
         let wanted = match ask.at {
-            ViewSubject::Executors => return self.executors_of(is_owner, ask.from, lines),
+            ViewSubject::Executors => {
+                let lang = self.people.lang_of(&principal.name);
+                return self.executors_of((is_owner, lang), ask.from, lines);
+            }
             ViewSubject::Mnests if is_owner => PageQuery::Mnests(page(String::new())),
             ViewSubject::Mnests => {
                 let why = "what the house has learnt from use, only its owner sees";
@@ -45,7 +52,12 @@ impl Executors {
         Ok((looked, page))
     }
 
-    fn executors_of(&self, is_owner: bool, from: u64, lines: u32) -> Result<(QueryResult, Sealed), Refusal> {
+    fn executors_of(
+        &self,
+        (is_owner, lang): (bool, Lang),
+        from: u64,
+        lines: u32,
+    ) -> Result<(QueryResult, Sealed), Refusal> {
         let is_at_work = |row: &ExecutorRow| matches!(row.state, ExecutorState::Active);
         // What was made for this instance may say what the instance is about: a guest sees the seeds.
         let may_see = |row: &ExecutorRow| is_owner || is_at_work(row) && self.is_seed(&row.id.name);
@@ -56,7 +68,9 @@ impl Executors {
         let unwritten = |why: String| Refusal::new(RefusalCode::Internal, "look.page", why);
         let mut page = String::new();
         for row in &all[begin..end] {
-            page += &serde_json::to_string(&seen(row, is_owner)).map_err(|error| unwritten(error.to_string()))?;
+            let manifest = self.registry.borrow().manifest(&row.id);
+            page += &serde_json::to_string(&seen(row, manifest.as_ref(), (is_owner, lang)))
+                .map_err(|error| unwritten(error.to_string()))?;
             page.push('\n');
         }
         let next = if end < all.len() { end as u64 } else { 0 };
@@ -70,13 +84,17 @@ impl Executors {
     }
 }
 
-fn seen(row: &ExecutorRow, is_owner: bool) -> ExecutorSeen {
+fn seen(row: &ExecutorRow, manifest: Option<&Manifest>, (is_owner, lang): (bool, Lang)) -> ExecutorSeen {
+    let works = matches!(row.state, ExecutorState::Active);
+    let examples = manifest.filter(|_| works).map_or(&[][..], |manifest| &manifest.executor.examples);
+    let speaks = |example: &&Example| metnos_reflex::spoken_in(example.say()) == Some(lang);
     ExecutorSeen {
         name: row.id.name.clone(),
         version: row.id.version.clone(),
         state: (&row.state).into(),
-        summary: row.summary.clone(),
+        summary: manifest.map_or_else(|| row.summary.clone(), |manifest| manifest.executor.summary.clone()),
         class: row.class.clone(),
         why: (is_owner && !row.why.is_empty()).then(|| row.why.clone()),
+        examples: examples.iter().filter(speaks).take(MAX_EXAMPLES).map(|example| example.say().to_owned()).collect(),
     }
 }

@@ -171,6 +171,9 @@ pub struct ExecutorSeen {
     /// Why it does not work, where it does not; the owner sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What can be said to have it called, in the language of whoever asks; of one that works.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<String>,
 }
 
 /// An executor was imported, and is signed by nobody.
@@ -351,7 +354,8 @@ mod tests {
                 "since_ms": 1, "born_ms": 2, "signature": "00", "digests": {DIGESTS}, "manifest": {{}}, "schema": {{}}}}"#
         )]);
         round_trip::<ExecutorSeen>(&[
-            r#"{"name": "n", "version": "1.0.0", "state": "archived", "summary": "s", "class": "c", "why": "w"}"#,
+            r#"{"name": "n", "version": "1.0.0", "state": "archived", "summary": "s", "class": "c", "why": "w",
+                "examples": ["e"]}"#,
         ]);
         round_trip::<ExecutorImported>(&[
             r#"{"name": "n", "version": "1.0.0", "state": "staged", "origin": {"kind": "own"}}"#,

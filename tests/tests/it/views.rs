@@ -107,3 +107,24 @@ fn no_address_shows_a_guest_a_word_of_the_owners() {
     assert!(shown.iter().all(|one| one["state"] == "active" && one.get("why").is_none()), "{shown:#?}");
     set.verify();
 }
+
+#[test]
+fn what_can_be_said_is_shown_in_the_language_of_who_asks() {
+    let (set, web) = start();
+    let owner = web.paired(&set, "owner");
+    let of = |name: &str| -> Vec<String> {
+        let executors = all(&owner, "/v1/executors", "executors", 50);
+        let found = executors.iter().find(|one| one["name"] == name).unwrap();
+        found["examples"].as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
+    };
+    let english = of("fs_count");
+    assert!(english.len() == 3 && english[0].starts_with("how many"), "{english:?}");
+    let who = owner.get("/v1/status").json();
+    assert_eq!(set.json(&["pairing", "language", who["principal"].as_str().unwrap(), "it"]).0, 0);
+    let italian = of("fs_count");
+    assert!(!italian.is_empty() && italian.iter().all(|one| !english.contains(one)), "{italian:?}");
+    // Each does what it says, as it is typed.
+    let _ = owner.say(&italian[0]).until("done");
+    let ran = all(&owner, "/v1/audit", "lines", 100);
+    assert!(ran.iter().any(|line| line["executor"] == "fs_count" && line["outcome"] == "ok"), "{italian:?} {ran:#?}");
+}
