@@ -106,6 +106,10 @@ export const api = {
    * @param {string} code
    */
   answer: (card, answer, code) => ask("POST", `/v1/approvals/${card.id}`, { digest: card.digest, answer, code }),
+  /** @param {string} turn @returns {Promise<{text?: string}>} */
+  turn: (turn) => ask("GET", `/v1/turns/${turn}`),
+  /** @param {string} turn @returns {Promise<{lines: number}>} */
+  forget: (turn) => ask("DELETE", `/v1/turns/${turn}/words`),
   /** @param {number} number */
   cancel: (number) => ask("DELETE", `/v1/schedules/${number}`),
   /**

@@ -100,3 +100,36 @@ export function empty(title, more) {
 export function loading(words) {
   return h("p", { class: "loading", role: "status" }, words);
 }
+
+/**
+ * A small button that asks back before it does something: what it does cannot be undone by another press.
+ * @param {string} words
+ * @param {string} sure
+ * @param {string} about What it is about, for whoever does not see where it stands.
+ * @param {() => Promise<void>} act
+ */
+export function asking(words, sure, about, act) {
+  const button = h("button", { class: "small-button" });
+  let isAsked = false;
+  const show = (/** @type {boolean} */ asked) => {
+    isAsked = asked;
+    button.textContent = asked ? sure : words;
+    button.setAttribute("aria-label", `${asked ? sure : words}: ${about.slice(0, 80)}`);
+    button.classList.toggle("is-asked", asked);
+  };
+  button.addEventListener("click", async () => {
+    if (!isAsked) {
+      show(true);
+      return;
+    }
+    button.disabled = true;
+    try {
+      await act();
+    } catch (error) {
+      button.textContent = error instanceof Error ? error.message : String(error);
+    }
+  });
+  button.addEventListener("blur", () => !button.disabled && show(false));
+  show(false);
+  return button;
+}

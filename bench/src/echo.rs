@@ -16,10 +16,11 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::{BlockingClient, BlockingServer};
 use metnos_proto::link_async::{Client, Cx};
 use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::memoryd::TurnForgotten;
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CallRun, CancelHere, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked,
-    PromptRegistered, RegisterPrompt, SendFile, UndoHere,
+    AnswerCard, Answered, CallRun, CancelHere, CardsHere, ForgetHere, Identified, Identify, KeepFile, PanicHere,
+    Panicked, PromptRegistered, RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::socket;
@@ -243,6 +244,16 @@ impl door_policyd::ServeBlocking for Answers {
         Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 
+    fn forget_here(
+        &mut self,
+        _: &BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: ForgetHere,
+        []: [Sealed; 0],
+    ) -> Served<TurnForgotten, 0> {
+        Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
+    }
+
     fn panic_here(
         &mut self,
         _: &BlockingServer<DoorPolicyd>,
@@ -397,6 +408,15 @@ impl door_policyd::Serve for Answers {
         _: CancelHere,
         []: [Sealed; 0],
     ) -> Served<Doc<ScheduleList>, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
+    }
+
+    async fn forget_here(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        _: ForgetHere,
+        []: [Sealed; 0],
+    ) -> Served<TurnForgotten, 0> {
         Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 

@@ -14,10 +14,10 @@ use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
     AgerProposalList, AgerProposals, Anchored, AnswerFound, AnswerOf, BeginTurn, ChainHead, CleanTurn, CloseTurn,
     ConstitutionModified, Cost, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost,
-    GapList, Gaps, MarkState, Marked, MemoryReport, MemoryStatus, MnestCount, Mnests, ModelAsked, OwnersAct, PageQuery,
-    Query, QueryResult, Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending, Spent, Started,
-    SuspendTurn, SystemEvent, Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnOwner, TurnTakenUp, Verify,
-    VerifyReport, WhoseTurn,
+    ForgetTurn, GapList, Gaps, MarkState, Marked, MemoryReport, MemoryStatus, MnestCount, Mnests, ModelAsked,
+    OwnersAct, PageQuery, Query, QueryResult, Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending,
+    Spent, Started, SuspendTurn, SystemEvent, Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnForgotten,
+    TurnOwner, TurnTakenUp, Verify, VerifyReport, WhoseTurn,
 };
 use metnos_proto::msg::people::Household;
 use metnos_proto::msg::schedule::{
@@ -369,6 +369,16 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
         Ok((self.memory.redact(self.asker(RoleName::Policyd), &ask)?, []))
+    }
+
+    fn forget_turn(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: ForgetTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnForgotten, 0> {
+        Ok((self.memory.forget_turn(self.asker(RoleName::Policyd), &ask)?, []))
     }
 
     fn constitution(

@@ -86,6 +86,7 @@ crate::edges! {
         ask send_file(SendFile, 0) -> (CallRun, 2) within 110_000;
         ask undo_here(UndoHere, 0) -> (Doc<UndoReport>, 1) within 110_000;
         ask cancel_here(CancelHere, 0) -> (Doc<ScheduleList>, 1) within 10_000;
+        ask forget_here(ForgetHere, 0) -> (TurnForgotten, 0) within 60_000;
         ask panic_here(PanicHere, 0) -> (Panicked, 0) within 10_000;
         note CardWaits;
         note CardSettled;
@@ -223,6 +224,7 @@ crate::edges! {
         ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;
         ask anchored(Anchored, 0) -> (ChainHead, 0) within 60_000;
         ask redact(Redact, 0) -> (Recorded, 0) within 60_000;
+        ask forget_turn(ForgetTurn, 0) -> (TurnForgotten, 0) within 60_000;
         ask constitution(ConstitutionModified, 0) -> (Recorded, 0) within 10_000;
         ask model_asked(ModelAsked, 1) -> (Recorded, 0) within 10_000;
         ask cost(Cost, 0) -> (Recorded, 0) within 10_000;

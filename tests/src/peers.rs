@@ -16,7 +16,8 @@ use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Refu
 use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::memoryd::{
     Anchored, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended,
-    ExecutorBorn, ExecutorLost, ModelAsked, Recorded, Redact, Spending, Spent, Started, SystemEvent, TurnClosed,
+    ExecutorBorn, ExecutorLost, ForgetTurn, ModelAsked, Recorded, Redact, Spending, Spent, Started, SystemEvent,
+    TurnClosed, TurnForgotten,
 };
 use metnos_proto::msg::people::Household;
 use metnos_proto::msg::sandboxd::{
@@ -267,6 +268,10 @@ impl policyd_memoryd::ServeBlocking for Memory {
 
     fn redact(&mut self, _: &FromPolicyd, _: TraceId, _: Redact, []: [Sealed; 0]) -> Served<Recorded, 0> {
         self.recorded()
+    }
+
+    fn forget_turn(&mut self, _: &FromPolicyd, _: TraceId, _: ForgetTurn, []: [Sealed; 0]) -> Served<TurnForgotten, 0> {
+        Ok((TurnForgotten { lines: 0 }, []))
     }
 }
 

@@ -3,6 +3,7 @@
 import { api } from "../api.js";
 import { empty, fill, h, loading } from "../dom.js";
 import { clock, day, named, t } from "../sentences.js";
+import { blocks } from "../text.js";
 
 /** @typedef {import("../app.js").Butler} Butler */
 /** @typedef {{seq: number, ts: string, event_type: string, emitter: string, peer: string, turn?: string, channel?: string, executor?: string, verdict?: string, outcome?: string, hash: string}} Line */
@@ -99,8 +100,9 @@ function storyView(story, butler) {
   if (!story.turn) {
     return h("div", { class: "row story" }, at, h("div", { class: "row-main" }, h("span", null, named("ev", newest.event_type)), h("span", { class: "muted small" }, newest.emitter)), h("code", { class: "seq" }, `#${newest.seq}`));
   }
-  const refused = story.lines.some((line) => line.verdict === "deny" || line.verdict === "denied");
-  return h(
+  const refused = story.lines.some((line) => line.verdict === "deny");
+  const answer = h("div", { class: "story-answer" });
+  const details = h(
     "details",
     { class: "story" },
     h("summary", { class: "row" }, at,
@@ -108,6 +110,20 @@ function storyView(story, butler) {
       refused && h("span", { class: "tag is-bad" }, t("call_denied"))),
     h("ol", { class: "story-lines" }, [...story.lines].reverse().map((line) =>
       h("li", null, h("code", { class: "seq" }, `#${line.seq}`), " ", named("ev", line.event_type), line.executor && h("code", null, ` ${line.executor}`),
-        (line.verdict || line.outcome) && h("span", { class: "muted" }, ` ${line.verdict ?? ""}${line.outcome ?? ""}`)))),
+        (line.verdict || line.outcome) && h("span", { class: "muted" }, ` · ${named("how", line.verdict ?? line.outcome ?? "")}`)))),
+    isMine && answer,
   );
+  // Asked for when it is looked at: a book is long, and most of it is never opened.
+  details.addEventListener("toggle", async () => {
+    if (!details.open || !isMine || answer.childElementCount > 0) {
+      return;
+    }
+    try {
+      const { text } = await api.turn(story.turn);
+      fill(answer, text ? h("div", { class: "words" }, blocks(text)) : null);
+    } catch (error) {
+      butler.failed(answer, error);
+    }
+  });
+  return details;
 }

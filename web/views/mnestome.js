@@ -35,8 +35,16 @@ export function show(main, butler) {
     }
     const graph = arranged(all);
     const canvas = h("canvas", { class: "picture", role: "img", "aria-label": t("mnestome_picture", { nodes: graph.places.length, edges: all.length }) });
-    fill(place, canvas, table(all));
-    const draw = () => paint(canvas, graph);
+    const find = h("input", { type: "search", class: "field", placeholder: t("abilities_find"), "aria-label": t("abilities_find") });
+    const rows = h("div", null, table(all));
+    let words = "";
+    fill(place, find, canvas, rows);
+    const draw = () => paint(canvas, graph, words);
+    find.addEventListener("input", () => {
+      words = find.value.trim().toLowerCase();
+      fill(rows, table(all.filter((one) => `${one.src_executor} ${one.dst_executor}`.toLowerCase().includes(words))));
+      draw();
+    });
     const watch = new ResizeObserver(draw);
     watch.observe(canvas);
     const scheme = matchMedia("(prefers-color-scheme: dark)");
@@ -172,8 +180,9 @@ function settle(places, lines) {
 /**
  * @param {HTMLCanvasElement} canvas
  * @param {{places: Place[], lines: Line[]}} graph
+ * @param {string} words What is looked for: the rest is pale.
  */
-function paint(canvas, { places, lines }) {
+function paint(canvas, { places, lines }, words) {
   const ratio = devicePixelRatio || 1;
   const { width, height } = canvas.getBoundingClientRect();
   canvas.width = Math.round(width * ratio);
@@ -194,13 +203,14 @@ function paint(canvas, { places, lines }) {
   const colour = (/** @type {Place} */ place) => COLOURS[place.group % COLOURS.length] ?? ink;
   const isLarge = lines.length > LARGE;
   // Lines that look the same are one path: a large graph is a few dozen strokes.
-  /** @type {Map<string, {colour: string, strength: number, isWish: boolean, path: Path2D}>} */
+  /** @type {Map<string, {colour: string, strength: number, isWish: boolean, isPale: boolean, path: Path2D}>} */
   const paths = new Map();
   for (const { from, to, edge } of lines) {
     const strength = Math.round(4 * Math.min(1, edge.weight)) / 4;
     const isWish = edge.dst_version === null;
-    const key = `${from.group % COLOURS.length} ${strength} ${isWish}`;
-    const known = paths.get(key) ?? { colour: colour(from), strength, isWish, path: new Path2D() };
+    const isPale = words !== "" && !from.name.toLowerCase().includes(words) && !to.name.toLowerCase().includes(words);
+    const key = `${from.group % COLOURS.length} ${strength} ${isWish} ${isPale}`;
+    const known = paths.get(key) ?? { colour: colour(from), strength, isWish, isPale, path: new Path2D() };
     paths.set(key, known);
     const [x1, y1, x2, y2] = [onX(from.x), onY(from.y), onX(to.x), onY(to.y)];
     known.path.moveTo(x1, y1);
@@ -213,7 +223,7 @@ function paint(canvas, { places, lines }) {
   }
   pen.lineCap = isLarge ? "butt" : "round";
   for (const one of paths.values()) {
-    pen.globalAlpha = isLarge ? 0.1 + 0.4 * one.strength : 0.25 + 0.6 * one.strength;
+    pen.globalAlpha = one.isPale ? 0.06 : isLarge ? 0.1 + 0.4 * one.strength : 0.25 + 0.6 * one.strength;
     pen.strokeStyle = one.colour;
     pen.lineWidth = isLarge ? 1 : 1 + 5 * one.strength;
     pen.setLineDash(one.isWish ? [5, 5] : []);
@@ -225,6 +235,7 @@ function paint(canvas, { places, lines }) {
   pen.textAlign = "center";
   for (const place of places) {
     const [x, y] = [onX(place.x), onY(place.y)];
+    pen.globalAlpha = words === "" || place.name.toLowerCase().includes(words) ? 1 : 0.35;
     pen.fillStyle = colour(place);
     pen.beginPath();
     pen.arc(x, y, 6 + Math.min(10, Math.sqrt(place.degree) * 2), 0, 2 * Math.PI);

@@ -1,7 +1,7 @@
 // Plans: what is due, day by day, and what is over.
 
 import { api } from "../api.js";
-import { empty, fill, h, loading } from "../dom.js";
+import { asking, empty, fill, h, loading } from "../dom.js";
 import { clock, day, moment, named, t } from "../sentences.js";
 
 /** @typedef {import("../app.js").Butler} Butler */
@@ -80,38 +80,9 @@ function row(one, changed) {
       h("span", { class: "row-title" }, one.what || t("words")),
       h("span", { class: "muted small" }, [named("kind", one.kind), one.told, one.person && t("plan_for", { person: one.person }), one.held && t("plan_held", { when: moment(Date.parse(one.held)) })].filter(Boolean).join(" · "))),
     state && one.state !== "active" && h("span", { class: "tag" }, state),
-    changed && cancelOf(one, changed),
-  );
-}
-
-/**
- * A button that cancels: the first press asks, the second does it.
- * @param {Schedule} one
- * @param {() => void} changed
- */
-function cancelOf(one, changed) {
-  const button = h("button", { class: "small-button", "aria-label": `${t("plan_cancel")}: ${one.what}` }, t("plan_cancel"));
-  let isAsked = false;
-  button.addEventListener("click", async () => {
-    if (!isAsked) {
-      isAsked = true;
-      button.textContent = t("plan_sure");
-      button.setAttribute("aria-label", `${t("plan_sure")} ${one.what}`);
-      button.classList.add("is-asked");
-      return;
-    }
-    button.disabled = true;
-    try {
+    changed && asking(t("plan_cancel"), t("plan_sure"), one.what, async () => {
       await api.cancel(one.number);
       changed();
-    } catch (error) {
-      button.textContent = error instanceof Error ? error.message : t("offline");
-    }
-  });
-  button.addEventListener("blur", () => {
-    isAsked = false;
-    button.textContent = t("plan_cancel");
-    button.classList.remove("is-asked");
-  });
-  return button;
+    }),
+  );
 }

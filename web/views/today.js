@@ -2,7 +2,7 @@
 
 import { api, Problem } from "../api.js";
 import { cardView, settled } from "../cards.js";
-import { drawing, fill, h, loading } from "../dom.js";
+import { asking, drawing, fill, h, loading } from "../dom.js";
 import { blocks } from "../text.js";
 import { moment, named, t } from "../sentences.js";
 
@@ -148,11 +148,11 @@ function draw(view, item, butler) {
   }
   const isEmpty = !item.text && !item.end;
   // A sentence says by itself how it ended; where there is none, how it ended is said.
-  const isOdd = item.end !== "" && item.end !== "answered" && !item.why && !item.text;
+  const isOdd = item.end !== "" && item.end !== "answered" && !item.why && !item.text && !item.redacted;
   fill(
     view,
     item.redacted && h("p", { class: "muted small" }, t("forgotten")),
-    item.said && h("div", { class: "mine" }, h("span", { class: "hidden" }, `${t("you")}: `), h("p", { class: "words" }, item.said), h("span", { class: "at" }, moment(item.at))),
+    item.said && h("div", { class: "mine" }, h("span", { class: "hidden" }, `${t("you")}: `), h("p", { class: "words" }, item.said), h("span", { class: "at" }, item.turn && item.end && forgetOf(item, butler), moment(item.at))),
     steps(item),
     h(
       "div",
@@ -227,7 +227,21 @@ async function beside(aside, butler) {
     aside,
     h("section", null, h("h2", null, t("next")),
       next.length === 0 ? h("p", { class: "muted" }, t("next_none")) : h("ul", { class: "due" }, next.map((one) => h("li", null, h("span", { class: "at" }, moment(Date.parse(one.next[0] ?? ""), one.zone)), h("span", null, one.what))))),
+    h("section", null, h("h2", null, t("look_back")), h("button", { class: "example", onclick: () => void butler.say(t("look_back_say")) }, t("look_back_say"))),
     h("section", null, h("h2", null, t("due")),
       count === 0 ? h("p", { class: "muted" }, t("due_none")) : h("a", { href: "#waiting" }, t("due_some", { count }))),
   );
+}
+
+/**
+ * A button that has the words of a turn forgotten: the first press asks, the second does it.
+ * @param {Turn} item
+ * @param {Butler} butler
+ */
+function forgetOf(item, butler) {
+  return asking(t("forget"), t("forget_sure"), item.said, async () => {
+    await api.forget(item.turn);
+    Object.assign(item, { said: "", text: "", why: "", redacted: true });
+    butler.talk.changed(item);
+  });
 }

@@ -43,7 +43,7 @@ reminder-made = I will remind { $who ->
    *[other] { $who }
 } { $when } ({ $zone }): { $what }. Say “undo” to take it back.
 reminder-next = The next times: { $times }.
-reminder-here = I can tell you only here: in an open chat, or when you next say something. In a Telegram chat I write by myself.
+reminder-here = I can tell you only here: while this chat or page is open, or when you next say something. In a Telegram chat I write by myself.
 reminder-in-chat = I write to you on Telegram.
 reminder-there = { $who } gets it in an open chat, or with the next answer: on Telegram I could write by myself.
 message-sent = I pass it on to { $who }: “{ $what }”.
@@ -687,6 +687,8 @@ refusal = { $rule ->
     [undo-thing] I find nothing that you did to this and that could be taken back, so I changed nothing
     [undo-several] this was added or taken off together with other things, so I changed nothing. Take it off the list or put it on it by its name, or say “undo what you did with the list”
     [undo-missing] what is needed to take this back later cannot be kept, so it was not done without asking
+    [forget-open] that request is not over yet: try again in a moment
+    [forget-today] enough was forgotten today: the owner takes out the rest at the machine
     [turn-unknown] that request has ended. Ask again
     [turn-stopped] that needed more questions than one request may put. Say what is still to be done
     [chronicle-disk_full] the disk is full, so nothing can be written down, and nothing is done. Free some space

@@ -43,7 +43,7 @@ reminder-made = { $who ->
    *[other] Lo ricorderò a { $who }
 } { $when } ({ $zone }): { $what }. Di’ «annulla» per tornare indietro.
 reminder-next = Le prossime volte: { $times }.
-reminder-here = Te lo posso dire solo qui: in una chat aperta, o la prossima volta che mi scrivi. In una chat di Telegram ti scrivo io.
+reminder-here = Te lo posso dire solo qui: mentre la chat o la pagina è aperta, o la prossima volta che mi scrivi. In una chat di Telegram ti scrivo io.
 reminder-in-chat = Ti scrivo su Telegram.
 reminder-there = { $who } lo riceve in una chat aperta, o con la prossima risposta: su Telegram potrei scrivere io.
 message-sent = Lo dico a { $who }: «{ $what }».
@@ -842,6 +842,8 @@ refusal = { $rule ->
     [turn-not_suspended] nessun turno così aspetta: chiedi di nuovo
     [turn-principal] il turno non dice di chi è
     [turn-stopped] questo turno ha fatto più domande di quante un turno ne possa fare, e si è fermato: ripeti ciò che resta da fare
+    [forget-open] quel turno non è ancora finito: riprova tra un momento
+    [forget-today] per oggi ho dimenticato abbastanza: il resto lo toglie chi è proprietario, alla macchina
     [turn-unknown] quel turno non è più aperto: chiedi di nuovo
     [undo-missing] non è stato conservato ciò che serve per annullare
     [words-mark] il segno delle parole non è valido

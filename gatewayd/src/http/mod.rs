@@ -301,6 +301,15 @@ impl Http {
         records.of.insert(turn, Rc::clone(record));
     }
 
+    /// Keeps nothing more of a turn of this caller.
+    fn drop_record(&self, turn: TurnId, caller: &Caller) {
+        let mut records = self.records.borrow_mut();
+        if records.of.get(&turn).is_some_and(|record| record.owner == caller.digest) {
+            records.of.remove(&turn);
+            records.order.retain(|one| *one != turn);
+        }
+    }
+
     /// What was kept of a turn of this caller. Another principal's looks like one that there is not.
     fn record(&self, turn: TurnId, caller: &Caller) -> Option<Rc<Record>> {
         self.records.borrow().of.get(&turn).filter(|record| record.owner == caller.digest).cloned()

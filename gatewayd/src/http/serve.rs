@@ -32,7 +32,7 @@ use crate::http::request::route::{self, NoRoute, Route};
 use crate::http::turns::record::{ReadPosition, TurnStanding};
 use crate::http::turns::stream::{Out, Words, document, follow, of_turn};
 use crate::http::turns::{
-    cards, found, has_room, journalled, listening, open, read_position, resume_stream, settle, stop,
+    cards, forget, found, has_room, journalled, listening, open, read_position, resume_stream, settle, stop,
 };
 use crate::session::say::has_the_form_of_a_code;
 use crate::session::speaker::Speaker;
@@ -158,6 +158,7 @@ async fn answer(
         | Route::Say
         | Route::Turn(_)
         | Route::Stop(_)
+        | Route::Forget(_)
         | Route::Cards
         | Route::Answer(_)
         | Route::Socket
@@ -180,6 +181,7 @@ async fn answer(
         Route::Cancel(number) => ok(&views::cancel(http, &caller, number).await?),
         Route::Say => say(http, head, &caller, read(&object(head, body).await?)?).await,
         Route::Turn(turn) => show(http, head, &caller, turn).await,
+        Route::Forget(turn) => ok(&forget(http, &caller, turn).await?),
         Route::Stop(turn) => ok(&stop(http, &caller, turn).await?),
         Route::Cards => ok(&cards(http, &caller).await?),
         Route::Answer(card) => {

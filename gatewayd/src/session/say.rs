@@ -9,11 +9,11 @@ use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{Blake3, TraceId, TurnId};
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::AnswerHere;
-use metnos_proto::msg::memoryd::{AnswerOf, MAX_EVENT_TEXT, Received, SystemEvent};
+use metnos_proto::msg::memoryd::{AnswerOf, MAX_EVENT_TEXT, Received, SystemEvent, TurnForgotten};
 use metnos_proto::msg::people::{Fire, Fired, Pair, Paired, ViewRequest};
 use metnos_proto::msg::planner::{CancelTurn, Cancelled, OpenFired, OpenTurn, TurnEnd};
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CancelHere, Identified, Identify, PromptRegistered, RegisterPrompt,
+    AnswerCard, Answered, CancelHere, ForgetHere, Identified, Identify, PromptRegistered, RegisterPrompt,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::request;
@@ -212,6 +212,16 @@ impl Door {
         let (answer, document) =
             self.peers.policyd.cancel_here(TraceId::NONE, ask, []).await.map_err(RpcError::into_refusal)?;
         answer.open(document)
+    }
+
+    /// Has the words of a turn of this person forgotten.
+    ///
+    /// # Errors
+    /// When the person has said nothing in such a turn, it is under way, or a peer does not answer.
+    pub async fn forget_turn(&self, speaker: &Speaker, turn: TurnId) -> Result<TurnForgotten, Refusal> {
+        let ask = ForgetHere { channel: speaker.channel, sender: speaker.sender.clone(), turn };
+        let asked = self.peers.policyd.forget_here(TraceId::NONE, ask, []).await;
+        asked.map(|(forgotten, [])| forgotten).map_err(RpcError::into_refusal)
     }
 
     /// Every change of the link to policyd: what was said of a person counts no longer than that.

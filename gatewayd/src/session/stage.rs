@@ -20,7 +20,8 @@ use metnos_proto::link_async::{Client, Closed, Cx, Notes};
 use metnos_proto::msg::common::{Done, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::door::{DoorReport, DoorStatus, Say};
 use metnos_proto::msg::memoryd::{
-    AnswerFound, AnswerOf, Delivered, MarkState, Marked, Received, Recorded, SystemEvent, TurnOwner, WhoseTurn,
+    AnswerFound, AnswerOf, Delivered, MarkState, Marked, Received, Recorded, SystemEvent, TurnForgotten, TurnOwner,
+    WhoseTurn,
 };
 use metnos_proto::msg::mind::{MindHealth, MindReport};
 use metnos_proto::msg::people::{Pair, Paired};
@@ -29,8 +30,8 @@ use metnos_proto::msg::planner::{
     TurnAttached, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CallRun, CancelHere, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked,
-    PromptRegistered, RegisterPrompt, SendFile, UndoHere,
+    AnswerCard, Answered, CallRun, CancelHere, CardsHere, ForgetHere, Identified, Identify, KeepFile, PanicHere,
+    Panicked, PromptRegistered, RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::msg::schedule::{FireAsk, Firing, FiringDue, FiringEnded, FiringTaken, NextFiring, TakeFiring};
 use metnos_proto::payload::Sealed;
@@ -205,6 +206,16 @@ impl door_policyd::Serve for Script {
     ) -> Served<Doc<ScheduleList>, 1> {
         self.note(format!("cancel_here {} {}", ask.sender, ask.number));
         Ok(Doc::seal(&ScheduleList(Vec::new()))?)
+    }
+
+    async fn forget_here(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: ForgetHere,
+        []: [Sealed; 0],
+    ) -> Served<TurnForgotten, 0> {
+        self.note(format!("forget_here {}", ask.sender));
+        Ok((TurnForgotten { lines: 2 }, []))
     }
 
     async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {

@@ -34,6 +34,8 @@ use crate::undo::Undo;
 use crate::vaglio::Proposals;
 use crate::vault::Secrets;
 
+use forgetting::Forgotten;
+
 mod act;
 pub(crate) mod answers;
 mod asking;
@@ -41,6 +43,7 @@ mod assist;
 mod canaries;
 pub(crate) mod direct;
 mod explain;
+mod forgetting;
 mod funding;
 pub(crate) mod gather;
 mod hand_over;
@@ -76,6 +79,7 @@ pub struct Policy {
     pub(crate) thinking: Rc<Thinking>,
     pub(crate) approvals: Approvals,
     pub(crate) calls: Calls,
+    pub(crate) forgotten: Forgotten,
 }
 
 impl Policy {
@@ -108,7 +112,20 @@ impl Policy {
             decisions: Cell::new(0),
             denials: Cell::new(0),
         };
-        Rc::new(Self { base, anchors, people, executors, secrets, budgets, proposals, thinking, approvals, calls })
+        let forgotten = Forgotten::default();
+        Rc::new(Self {
+            base,
+            anchors,
+            people,
+            executors,
+            secrets,
+            budgets,
+            proposals,
+            thinking,
+            approvals,
+            calls,
+            forgotten,
+        })
     }
 
     /// Whether sandboxd is there, trusts the key, and its pool was compared.

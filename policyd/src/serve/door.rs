@@ -12,11 +12,11 @@ use metnos_proto::edges::{DoorPolicyd, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::memoryd::QueryResult;
+use metnos_proto::msg::memoryd::{QueryResult, TurnForgotten};
 use metnos_proto::msg::people::{Fire, Fired, Pair, Paired, ViewRequest};
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CallRun, CancelHere, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked,
-    PromptRegistered, RegisterPrompt, SendFile, UndoHere,
+    AnswerCard, Answered, CallRun, CancelHere, CardsHere, ForgetHere, Identified, Identify, KeepFile, PanicHere,
+    Panicked, PromptRegistered, RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::msg::schedule::FireAsk;
 use metnos_proto::payload::Sealed;
@@ -177,6 +177,16 @@ impl door_policyd::Serve for Policy {
     ) -> Served<Doc<ScheduleList>, 1> {
         let principal = self.known(ask.channel, &ask.sender)?;
         Ok(Doc::seal(&Policy::cancel(&self, &principal, ask.number).await?)?)
+    }
+
+    async fn forget_here(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: ForgetHere,
+        []: [Sealed; 0],
+    ) -> Served<TurnForgotten, 0> {
+        let principal = self.known(ask.channel, &ask.sender)?;
+        Ok((Policy::forget_words(&self, &principal, ask.turn).await?, []))
     }
 
     async fn panic_here(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: PanicHere, []: [Sealed; 0]) -> Served<Panicked, 0> {

@@ -6,11 +6,11 @@ use std::rc::Rc;
 use crate::peers::{OWNER, World, act, denied, run, sealed};
 use metnos_proto::edge::RpcError;
 use metnos_proto::edges::{CtlPolicyd, DoorPolicyd};
-use metnos_proto::ids::TraceId;
+use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::{Channel, Level, Refusal, Standing};
 use metnos_proto::msg::people::{ApprovePairing, AutonomyAsk, Invite, Pair, Paired, PairingAsk, SetLevel};
-use metnos_proto::msg::policyd::{CheckPolicy, Identify, RegisterPrompt};
+use metnos_proto::msg::policyd::{CheckPolicy, ForgetHere, Identify, RegisterPrompt};
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
 
@@ -239,5 +239,33 @@ fn pairing_lockout_survives_restart_and_ends_on_time() {
         code(knock(&door, Channel::Telegram, "y", "").await);
         world.clock.set(61 * MINUTE_MS);
         code(knock(&door, Channel::Telegram, "x", "").await);
+    });
+}
+
+#[test]
+fn words_are_forgotten_for_whoever_speaks_and_not_too_many_a_day() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let world = World::usual(folder.path()).await;
+        let (door, turn) = (world.door().await, TurnId::new());
+        let forget = async |channel, sender: &str| {
+            let ask = ForgetHere { channel, sender: sender.into(), turn };
+            door.forget_here(TraceId::NONE, ask, [])
+                .await
+                .map(|(forgotten, [])| forgotten.lines)
+                .map_err(|error| error.into_refusal().rule)
+        };
+        assert_eq!(forget(Channel::Telegram, "4711").await, Err("principal.unpaired".into()));
+        let owner = format!("uid:{OWNER}");
+        assert_eq!(forget(Channel::Cli, &owner).await, Ok(2));
+        assert!(world.log.borrow().contains(&format!("forget_turn cli:{owner}")), "{:?}", world.log.borrow());
+        let mut last = Ok(2);
+        for _ in 0..200 {
+            last = forget(Channel::Cli, &owner).await;
+            if last.is_err() {
+                break;
+            }
+        }
+        assert_eq!(last, Err("forget.today".into()));
     });
 }

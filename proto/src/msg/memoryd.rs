@@ -356,6 +356,21 @@ words! {
         pub why: String,
     }
 
+    /// A principal wants forgotten what it said in a turn and was answered, and what a model was sent of it. What was decided and
+    /// run stays: it is what the witnesses compare.
+    pub struct ForgetTurn {
+        /// The turn.
+        pub turn: TurnId,
+        /// Whose it must be.
+        pub principal: String,
+    }
+
+    /// See [`ForgetTurn`].
+    pub struct TurnForgotten {
+        /// How many payloads were taken out; 0 where they were before.
+        pub lines: u32,
+    }
+
     /// The Laws were changed by the owner's rite (design: policy §1).
     pub struct ConstitutionModified {
         /// BLAKE3 of the `SOUL.md` that was in force; empty when none was.

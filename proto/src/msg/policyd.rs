@@ -126,6 +126,16 @@ words! {
         pub number: u64,
     }
 
+    /// A principal wants the words of a turn of its own forgotten, as [`crate::msg::memoryd::ForgetTurn`] has it.
+    pub struct ForgetHere {
+        /// As in [`Identify`].
+        pub channel: Channel,
+        /// As in [`Identify`].
+        pub sender: String,
+        /// Which.
+        pub turn: TurnId,
+    }
+
     /// The owner says from elsewhere that everything is to stop, as [`Panic`] does. To go on is said at the machine.
     pub struct PanicHere {
         /// As in [`Identify`].

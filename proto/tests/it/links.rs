@@ -14,14 +14,15 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::{BlockingClient, Outgoing};
 use metnos_proto::link_async::{Client, Closed, Cx, MAX_IN_FLIGHT};
 use metnos_proto::msg::common::{Channel, Done, Lang, Level, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::memoryd::TurnForgotten;
 use metnos_proto::msg::people::{Pair, Paired};
 use metnos_proto::msg::planner::{
     AttachTurn, CancelTurn, Cancelled, DetachedTurnList, DetachedTurns, OpenTurn, ReleaseTurn, ResumeTurn, Text,
     TurnAttached, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{
-    AnswerCard, Answered, CallRun, CancelHere, CardsHere, Identified, Identify, KeepFile, PanicHere, Panicked,
-    PromptRegistered, RegisterPrompt, SendFile, UndoHere,
+    AnswerCard, Answered, CallRun, CancelHere, CardsHere, ForgetHere, Identified, Identify, KeepFile, PanicHere,
+    Panicked, PromptRegistered, RegisterPrompt, SendFile, UndoHere,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{OpenPhase, Phases};
@@ -399,6 +400,16 @@ impl door_policyd::ServeBlocking for Doorman {
         _: CancelHere,
         []: [Sealed; 0],
     ) -> Served<Doc<ScheduleList>, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
+    }
+
+    fn forget_here(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: ForgetHere,
+        []: [Sealed; 0],
+    ) -> Served<TurnForgotten, 0> {
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 

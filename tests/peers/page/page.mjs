@@ -125,6 +125,13 @@ const JOURNEYS = {
     await idea.click();
     assert.equal(await page.locator(".composer textarea").inputValue(), phrase);
     await page.locator(".composer textarea").fill("");
+    // What was said can be forgotten, where it stands.
+    const moon = page.locator(".item", { hasText: "on the moon" });
+    await moon.hover();
+    await moon.getByRole("button", { name: "Forget" }).click();
+    await page.getByRole("button", { name: "Forget for good" }).click();
+    await page.getByText("taken out of the memory").waitFor();
+    assert.equal(await moon.count(), 0);
     await view(page, "plans");
     await page.locator(".row-title", { hasText: "dentist" }).first().waitFor();
     await page.getByLabel("New reminder").fill("on Friday at 18 to water the plants");
@@ -140,15 +147,21 @@ const JOURNEYS = {
     await page.locator(".story .row-main", { hasText: "fs_read" }).first().waitFor();
     await page.locator("summary.row", { hasText: "fs_read" }).first().click();
     await page.locator(".story[open] .story-lines li").first().waitFor();
+    await page.locator(".story[open] .story-answer", { hasText: "Welcome" }).waitFor();
     await view(page, "abilities");
     await page.getByRole("searchbox").fill("fs_move");
     assert.equal(await page.locator(".ability").count(), 1);
+    const example = page.locator(".ability .example").first();
+    const words = await example.innerText();
+    await example.click();
+    assert.equal(await page.locator(".composer textarea").inputValue(), words);
     await view(page, "house");
     await page.getByText("owner").first().waitFor();
     await page.reload();
     await view(page, "today");
     // What was said is there again, and the cookie has let the page in.
     await page.locator(".mine", { hasText: "read notes/welcome.md" }).waitFor();
+    assert.equal(await page.locator(".mine", { hasText: "on the moon" }).count(), 0);
     const cookies = await page.context().cookies();
     assert.deepEqual(cookies.map((one) => [one.httpOnly, one.sameSite]), [[true, "Strict"]]);
     assert.equal(await page.evaluate(() => document.cookie), "");

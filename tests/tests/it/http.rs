@@ -39,6 +39,7 @@ fn closed(turn: &str) -> Vec<(&'static str, String, Option<Value>)> {
         ("GET", "/v1/turns".into(), None),
         ("DELETE", "/v1/schedules/1".into(), None),
         ("DELETE", "/v1/pair".into(), None),
+        ("DELETE", format!("/v1/turns/{turn}/words"), None),
         ("GET", "/v1/models".into(), None),
         (
             "POST",
@@ -526,5 +527,27 @@ fn client_lists_its_own_turns_and_cancels_its_own_plans() {
     let reply = owner.ask("DELETE", &path, "");
     assert_eq!((reply.status, &reply.json()["schedules"][0]["next"]), (200, &json!([])), "{reply:?}");
     assert_eq!(owner.ask("DELETE", &path, "").status, 404, "once");
+    set.verify();
+}
+
+#[test]
+fn client_has_the_words_of_its_own_turn_forgotten_everywhere() {
+    const CODE: &str = "4711-quagga";
+    let (set, web) = start();
+    let (owner, guest) = (web.paired(&set, "owner"), web.paired(&set, "guest"));
+    let mut said = owner.say(&format!("the alarm code is {CODE}"));
+    let _ = said.until("done");
+    let path = format!("/v1/turns/{}/words", said.turn());
+    for other in [&guest, &web.paired(&set, "owner")] {
+        assert_eq!(other.ask("DELETE", &path, "").status, 404);
+    }
+    assert!(owner.get("/v1/turns").body.contains(CODE), "nothing was forgotten by somebody else");
+    let reply = owner.ask("DELETE", &path, "");
+    assert!(reply.status == 200 && reply.json()["lines"].as_u64() >= Some(2), "{reply:?}");
+    for path in ["/v1/turns".to_owned(), format!("/v1/turns/{}", said.turn())] {
+        assert!(!owner.get(&path).body.contains(CODE), "{path}");
+    }
+    let kept = Command::grep(&set.home().join(".audit"), CODE);
+    assert!(kept.is_empty(), "the words lie in {kept:?}");
     set.verify();
 }

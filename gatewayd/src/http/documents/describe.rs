@@ -197,6 +197,13 @@ const OPERATIONS: &[Operation] = &[
         ..CLOSED
     },
     Operation {
+        path: "/v1/turns/{turn}/words",
+        method: "delete",
+        summary: "Has the words of a turn of this client forgotten; what was decided and run stays.",
+        answers: &[(200, JSON, Some(told::<documents::Forgotten>))],
+        ..CLOSED
+    },
+    Operation {
         path: "/v1/approvals",
         summary: "The cards of this client that wait for an answer.",
         answers: &[(200, JSON, Some(told::<documents::Cards>))],
@@ -388,7 +395,7 @@ mod tests {
             }
         }
         // As many as there are routes: who adds one describes it.
-        assert_eq!(OPERATIONS.len(), 21);
+        assert_eq!(OPERATIONS.len(), 22);
     }
 
     #[test]

@@ -356,6 +356,15 @@ pub struct Stopped {
     pub was_open: bool,
 }
 
+/// The words of a turn were forgotten: what was said, what was answered, and what a model was sent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Forgotten {
+    /// Which.
+    pub turn: String,
+    /// How many lines of the chronicle lost their words; 0 where they had lost them before.
+    pub lines: u32,
+}
+
 /// Cards that wait for an answer.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Cards {

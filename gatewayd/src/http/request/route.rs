@@ -35,6 +35,8 @@ pub enum Route {
     Turn(TurnId),
     /// `DELETE /v1/turns/{turn}`.
     Stop(TurnId),
+    /// `DELETE /v1/turns/{turn}/words`.
+    Forget(TurnId),
     /// `GET /v1/approvals`.
     Cards,
     /// `POST /v1/approvals/{card}`.
@@ -103,6 +105,10 @@ pub fn find(method: &Method, path: &str) -> Result<Route, NoRoute> {
         "/v1/chat/completions" => only(Method::POST, "POST", Route::Chat),
         _ => match (path.strip_prefix("/v1/turns/"), path.strip_prefix("/v1/approvals/")) {
             (None, None) if let Some(file) = page::file(path) => only(Method::GET, "GET", Route::Page(file)),
+            (Some(name), _) if let Some(name) = name.strip_suffix("/words") => {
+                let turn = turn(name).ok_or(NoRoute::Path)?;
+                only(Method::DELETE, "DELETE", Route::Forget(turn))
+            }
             (Some(name), _) => match (turn(name).ok_or(NoRoute::Path)?, method) {
                 (turn, &Method::GET) => Ok(Route::Turn(turn)),
                 (turn, &Method::DELETE) => Ok(Route::Stop(turn)),
@@ -151,6 +157,7 @@ mod tests {
             ("DELETE", "/v1/pair".to_owned(), Route::Leave),
             ("GET", format!("/v1/turns/{turn}"), Route::Turn(turn)),
             ("DELETE", format!("/v1/turns/{turn}"), Route::Stop(turn)),
+            ("DELETE", format!("/v1/turns/{turn}/words"), Route::Forget(turn)),
             ("GET", "/v1/approvals".to_owned(), Route::Cards),
             ("GET", "/v1/ws".to_owned(), Route::Socket),
             ("GET", "/v1/audit".to_owned(), Route::Audit),
@@ -199,6 +206,9 @@ mod tests {
             "/hooks/a%20b",
             &format!("/v1/turns/{}", turn.to_lowercase()),
             &format!("/v1/turns/{turn}/"),
+            &format!("/v1/turns/{turn}/word"),
+            "/v1/turns//words",
+            "/v1/turns/words",
         ] {
             assert_eq!(find(&Method::GET, path), Err(NoRoute::Path), "{path}");
         }

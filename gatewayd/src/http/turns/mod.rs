@@ -15,7 +15,7 @@ use metnos_proto::msg::policyd;
 use metnos_proto::payload::Sealed;
 
 use crate::http::documents::problem::Problem;
-use crate::http::documents::{CardShown, Cards, Choice, Settled, Stopped, WORDS};
+use crate::http::documents::{CardShown, Cards, Choice, Forgotten, Settled, Stopped, WORDS};
 use crate::http::turns::record::{ReadPosition, Record, TurnStanding};
 use crate::http::turns::stream::{CountGuard, Subscription, Words};
 use crate::http::{Caller, Http};
@@ -110,6 +110,13 @@ pub(in crate::http) async fn stop(http: &Rc<Http>, caller: &Rc<Caller>, turn: Tu
     let number = found(http, turn, caller).await.map_or(caller.voice.number, |record| record.number);
     let stopped = http.door.stop(number, turn).await?;
     Ok(Stopped { turn: turn.to_string(), was_open: stopped.was_open })
+}
+
+/// Has the words of a turn of this client forgotten, here as well.
+pub(in crate::http) async fn forget(http: &Rc<Http>, caller: &Rc<Caller>, turn: TurnId) -> Result<Forgotten, Problem> {
+    let forgotten = http.door.forget_turn(&caller.voice.speaker, turn).await?;
+    http.drop_record(turn, caller);
+    Ok(Forgotten { turn: turn.to_string(), lines: forgotten.lines })
 }
 
 /// The cards of this client that wait.

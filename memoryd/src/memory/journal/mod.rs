@@ -24,7 +24,7 @@ pub(super) use requests::Request;
 #[cfg(test)]
 pub(super) use requests::{MAX_ASKED, MAX_SENT};
 pub(super) use turns::records;
-use turns::unknown_turn;
+pub(in crate::memory) use turns::unknown_turn;
 pub(super) use wish::closing;
 
 /// The longest kind of a system event, in bytes.

@@ -3,9 +3,11 @@
 use metnos_proto::doc::chronicle::Exchange;
 use metnos_proto::envelope::{Answered, RanBefore};
 use metnos_proto::msg::common::{Lang, Outcome};
-use metnos_proto::msg::memoryd::{AnswerFound, AnswerOf, PageOf, PageQuery, WhoseTurn};
+use metnos_proto::msg::memoryd::{AnswerFound, AnswerOf, ForgetTurn, PageOf, PageQuery, WhoseTurn};
 use metnos_proto::msg::planner::TurnEnd;
 
+use crate::chronicle::event::EventType;
+use crate::chronicle::testing::kinds;
 use crate::memory::Memory;
 use crate::memory::testing::{Instance, PEER, asker, no, turn};
 use metnos_proto::msg::memoryd::Delivered;
@@ -190,4 +192,41 @@ fn exchanges_are_ones_own_newest_first_and_without_redacted_words() {
     let (all, _) = exchanges_of(&mut memory, PEER, 0, 10);
     let oldest = all.last().unwrap();
     assert_eq!((oldest.answer.as_str(), oldest.redacted), ("", true), "{oldest:?}");
+}
+
+#[test]
+fn forgotten_turn_has_no_words_left_and_is_its_own_principals_alone() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.say(1, "the alarm code is 4711");
+    memory.begin(1);
+    let of = |n: u8, principal: &str| ForgetTurn { turn: turn(n), principal: principal.to_owned() };
+    let policyd = asker(RoleName::Policyd);
+    assert_eq!(no(memory.forget_turn(policyd, &of(1, PEER))), "forget.open", "it is under way");
+    memory.run(1, 1, "fs_read", &[], Outcome::Ok);
+    memory.answer(1, "Noted: 4711.");
+    memory.closed(1, "arm the alarm 4711");
+    exchange(&mut memory, 2, "It is noon.", true);
+    for (n, principal) in [(1, "http:somebody-else"), (1, ""), (3, PEER)] {
+        assert_eq!(no(memory.forget_turn(policyd, &of(n, principal))), "turn.unknown", "{n} {principal}");
+    }
+    let wishes = PageQuery::Mnests(PageOf { principal: String::new(), from: 0, lines: 10 });
+    let wished = |memory: &mut Memory| String::from_utf8(memory.query_page(&wishes).unwrap().1).unwrap();
+    assert!(wished(&mut memory).contains("4711"), "the wish is there");
+    assert_eq!(memory.forget_turn(policyd, &of(1, PEER)).unwrap().lines, 3);
+    assert!(!wished(&mut memory).contains("4711"), "{}", wished(&mut memory));
+    assert_eq!(memory.forget_turn(policyd, &of(1, PEER)).unwrap().lines, 0, "once");
+    let (all, _) = exchanges_of(&mut memory, PEER, 0, 10);
+    assert_eq!((all[0].answer.as_str(), all[0].redacted), ("It is noon.", false));
+    assert_eq!((all[1].said.as_str(), all[1].answer.as_str(), all[1].redacted), ("", "", true));
+    assert_eq!(memory.answer_of(&asked(1, PEER)).unwrap().1, Vec::<u8>::new());
+    // Nothing that is shown to a model has it, and what ran is still there for the witnesses.
+    memory.say(4, "what is the alarm code?");
+    assert!(!serde_json::to_string(&memory.begin(4)).unwrap().contains("4711"));
+    assert!(kinds(memory.chronicle()).is_empty(), "the chain holds");
+    memory.flush().unwrap();
+    let rows = memory.chronicle().index().of_turn(turn(1), u64::MAX).unwrap();
+    assert!(rows.iter().any(|row| row.kind == Some(EventType::RunEnded)));
+    drop(memory);
+    assert!(kinds(instance.open().chronicle()).is_empty(), "also after a restart");
 }

@@ -4,15 +4,19 @@ use metnos_proto::edge::ServeError;
 use metnos_proto::msg::common::RefusalCode;
 use metnos_proto::msg::memoryd::{
     Anchored, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn,
-    ExecutorLost, MAX_WHY, PageQuery, QueryResult, Recorded, Redact, Spending, Spent, TurnClosed,
+    ExecutorLost, ForgetTurn, MAX_WHY, PageQuery, QueryResult, Recorded, Redact, Spending, Spent, TurnClosed,
+    TurnForgotten,
 };
 
 use super::super::Memory;
-use super::super::journal::{Answer, Asker, born, lost, named, refused};
+use super::super::journal::{Answer, Asker, born, lost, named, refused, unknown_turn};
 use super::super::views::{exchanges, outlines};
-use crate::chronicle::event::{EventType, channel_named};
+use crate::chronicle::event::{Event, EventType, channel_named};
 use crate::chronicle::payload;
 use crate::chronicle::store::redact;
+
+/// Why such a payload was taken out.
+const FORGOTTEN: &str = "whoever said it wants it forgotten";
 
 impl Memory {
     /// A call was decided. Awaited before any effect.
@@ -152,6 +156,34 @@ impl Memory {
         Ok(recorded)
     }
 
+    /// A principal wants its words of a turn forgotten, and what it was answered. Each payload goes as by the owner's rite, with a
+    /// line that says so.
+    ///
+    /// # Errors
+    /// When it has said nothing in such a turn, the turn is under way, or nothing can be recorded.
+    pub fn forget_turn(&mut self, asker: Asker, word: &ForgetTurn) -> Answer<TurnForgotten> {
+        let facts = self.turn(word.turn)?;
+        // Another principal's looks like one that there is not.
+        if facts.peer != word.principal || facts.direct {
+            return Err(unknown_turn(word.turn));
+        }
+        if facts.delivered.is_none() && facts.closed.is_none() {
+            let why = format!("turn {} is not over yet", word.turn);
+            return Err(refused(RefusalCode::Busy, "forget.open", why));
+        }
+        self.flush()?;
+        let rows = self.chronicle().index().of_turn(word.turn, u64::MAX)?;
+        let mut lines = 0;
+        for row in &rows {
+            let event = self.chronicle().read(row)?;
+            if holds_words(&event) && redact::check(&event).is_ok() {
+                let _ = self.redact(asker, &Redact { seq: row.seq, why: FORGOTTEN.to_owned() })?;
+                lines += 1;
+            }
+        }
+        Ok(TurnForgotten { lines })
+    }
+
     /// A page for a person on a channel.
     ///
     /// # Errors
@@ -171,4 +203,12 @@ impl Memory {
         };
         Ok(page.answer())
     }
+}
+
+/// What a person may have forgotten by itself: what was said, in whatever form, and what was wished for in those words. What was
+/// decided stands against the daemons, and goes by the owner's rite alone.
+fn holds_words(event: &Event) -> bool {
+    let wishes = |payload: &str| payload::TurnClose::decode(payload).is_ok_and(|close| !close.wish.is_empty());
+    matches!(event.kind, EventType::OwnerMessage | EventType::AssistantMessage | EventType::Thought)
+        || event.kind == EventType::TurnClose && wishes(&event.payload)
 }

@@ -14,7 +14,8 @@ use metnos_proto::link_async::{Cx, Notes};
 use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
     Anchored, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, ExecutorBorn,
-    ExecutorLost, ModelAsked, Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed, VERIFYING,
+    ExecutorLost, ForgetTurn, ModelAsked, Recorded, Redact, Spending, Spent, SystemEvent, TurnClosed, TurnForgotten,
+    VERIFYING,
 };
 use metnos_proto::msg::people::Household;
 use metnos_proto::msg::schedule::{
@@ -290,6 +291,16 @@ impl Serve for FakeMemory {
     async fn clean_turn(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: CleanTurn, []: [Sealed; 0]) -> Served<Done, 0> {
         self.clean.borrow_mut().push(ask.turn);
         Ok((Done {}, []))
+    }
+
+    async fn forget_turn(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        ask: ForgetTurn,
+        []: [Sealed; 0],
+    ) -> Served<TurnForgotten, 0> {
+        let (_, []) = self.note(format!("forget_turn {}", ask.principal))?;
+        Ok((TurnForgotten { lines: 2 }, []))
     }
 
     async fn redact(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: Redact, []: [Sealed; 0]) -> Served<Recorded, 0> {

@@ -1,0 +1,79 @@
+//! Words that whoever said them wants forgotten: memoryd takes them out, and here is bounded how many in a day. A door that is
+//! somebody else's could otherwise empty a person's conversations in a minute.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use metnos_proto::edge::RpcError;
+use metnos_proto::ids::{TraceId, TurnId};
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::memoryd::{ForgetTurn, TurnForgotten};
+
+use crate::people::principal::Principal;
+use crate::policy::Policy;
+
+/// The most turns that a principal may have forgotten in a day.
+pub const MAX_A_DAY: u32 = 100;
+/// The most principals that are counted: policyd knows no more.
+const MAX_COUNTED: usize = 256;
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// How many turns were forgotten today, for each principal.
+#[derive(Debug, Default)]
+pub struct Forgotten(RefCell<HashMap<String, (u64, u32)>>);
+
+impl Forgotten {
+    /// Counts one more.
+    fn count(&self, principal: &str, wall_ms: u64) -> Result<(), Refusal> {
+        let today = wall_ms / DAY_MS;
+        let mut counted = self.0.borrow_mut();
+        if counted.len() >= MAX_COUNTED && !counted.contains_key(principal) {
+            counted.retain(|_, (day, _)| *day == today);
+        }
+        let (day, count) = counted.get(principal).copied().filter(|(day, _)| *day == today).unwrap_or((today, 0));
+        if count >= MAX_A_DAY || counted.len() > MAX_COUNTED {
+            let why = format!("{MAX_A_DAY} turns of this client were forgotten today");
+            return Err(Refusal::new(RefusalCode::Busy, "forget.today", why)
+                .remedy("the owner takes more out at the machine: `metnosctl audit redact`"));
+        }
+        counted.insert(principal.to_owned(), (day, count + 1));
+        Ok(())
+    }
+}
+
+impl Policy {
+    /// Has the words of a turn of this principal forgotten.
+    ///
+    /// # Errors
+    /// When it has said nothing in such a turn, had enough forgotten today, or memoryd does not answer.
+    pub(crate) async fn forget_words(&self, principal: &Principal, turn: TurnId) -> Result<TurnForgotten, Refusal> {
+        self.anchors.chain_holds().await?;
+        self.forgotten.count(&principal.name, self.base.clock.wall_ms())?;
+        let ask = ForgetTurn { turn, principal: principal.name.clone() };
+        let asked = self.base.memory.forget_turn(TraceId::NONE, ask, []).await;
+        asked.map(|(forgotten, [])| forgotten).map_err(RpcError::into_refusal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_day_has_room_for_so_many_and_each_principal_has_its_own() {
+        let forgotten = Forgotten::default();
+        for _ in 0..MAX_A_DAY {
+            forgotten.count("http:a", DAY_MS).unwrap();
+        }
+        assert_eq!(forgotten.count("http:a", DAY_MS + 1).unwrap_err().rule, "forget.today");
+        forgotten.count("http:b", DAY_MS).unwrap();
+        forgotten.count("http:a", 2 * DAY_MS).unwrap();
+        // What was counted before today leaves first, so that nobody is kept out by others.
+        for n in 0..2 * MAX_COUNTED {
+            let _ = forgotten.count(&format!("http:{n}"), 2 * DAY_MS);
+        }
+        assert!(forgotten.0.borrow().len() <= MAX_COUNTED + 1);
+        forgotten.count("http:new", 3 * DAY_MS).unwrap();
+    }
+}
