@@ -249,9 +249,6 @@ export function named(prefix, name) {
   return Object.hasOwn(WORDS, key) ? t(key) : name.replaceAll("_", " ");
 }
 
-/** Every key, for the test that compares them. */
-export const KEYS = WORDS;
-
 /** How times are written: as this browser has it, where it speaks the same language. */
 function locale() {
   const own = navigator.languages.find((tag) => tag.slice(0, 2) === lang);

@@ -111,14 +111,10 @@ export class Talk {
       this.note(data.text);
       return;
     }
-    let turn = this.find(data.turn);
+    // The door replies with the turn's name before it sends the first event. A card of another turn is in the list of cards.
+    const turn = this.find(data.turn);
     if (!turn) {
-      // The first event may come before the reply that names the turn.
-      turn = /** @type {Turn | undefined} */ (this.items.findLast((item) => "turn" in item && item.turn === "" && item.end === ""));
-      if (!turn || event === "card") {
-        return;
-      }
-      turn.turn = data.turn;
+      return;
     }
     if (event === "text") {
       turn.text += data.text;

@@ -30,7 +30,7 @@ impl Sockets {
     /// Tells each that is there; whether one of them took it. One that does not read misses it: the card stands in the list.
     pub(in crate::http) fn deliver(&self, piece: &Bytes) -> bool {
         let ways: Vec<_> = self.0.borrow().iter().filter_map(mpsc::WeakSender::upgrade).collect();
-        // Each is told, whoever took it.
+        // `filter` and not `any`: every open socket must receive it.
         ways.iter().filter(|way| way.try_send(piece.clone()).is_ok()).count() > 0
     }
 
