@@ -1,5 +1,5 @@
-//! Words that whoever said them wants forgotten: memoryd takes them out, and here is bounded how many in a day. A door that is
-//! somebody else's could otherwise empty a person's conversations in a minute.
+//! Redaction of the words of a turn, at the request of the principal who said them. memoryd redacts; here is the daily limit per
+//! principal, so that a hijacked door cannot empty a conversation.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -243,7 +243,7 @@ fn pairing_lockout_survives_restart_and_ends_on_time() {
 }
 
 #[test]
-fn words_are_forgotten_for_whoever_speaks_and_not_too_many_a_day() {
+fn redaction_uses_the_identified_principal_and_has_a_daily_limit() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let world = World::usual(folder.path()).await;

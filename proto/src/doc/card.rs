@@ -63,7 +63,7 @@ pub struct CardView {
     /// Whether somebody else than the owner asked; where that is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<bool>,
-    /// The name of the person who asked, where it is somebody's and that is told.
+    /// The name of the person who asked, if the principal belongs to a person other than the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<String>,
     /// Whether an answer counts on the channel where it is shown; where that is told.

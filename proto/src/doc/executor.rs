@@ -171,7 +171,7 @@ pub struct ExecutorSeen {
     /// Why it does not work, where it does not; the owner sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What can be said to have it called, in the language of whoever asks; of one that works.
+    /// Example requests that call it, in the caller's language; only of an active executor.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
 }

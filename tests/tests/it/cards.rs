@@ -254,7 +254,7 @@ fn a_guests_request_reaches_the_owner_where_he_is_and_is_decided_once() {
     let described = ["digest", "expires_ms", "hard", "here", "id", "made_ms", "parts", "principal", "state"];
     assert_eq!(keys, described);
     let schema = web.get("/openapi.json").json()["components"]["schemas"]["CardShown"]["properties"].clone();
-    // A guest whom nobody has named is no person of the household.
+    // This guest has no person, so the optional `person` is left out.
     let optional = |key: &&str| *key != "person";
     let keys = schema.as_object().unwrap().keys().map(String::as_str);
     assert_eq!(keys.filter(optional).collect::<Vec<_>>(), described);

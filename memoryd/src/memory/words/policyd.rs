@@ -16,7 +16,7 @@ use crate::chronicle::payload;
 use crate::chronicle::store::redact;
 
 /// Why such a payload was taken out.
-const FORGOTTEN: &str = "whoever said it wants it forgotten";
+const FORGOTTEN: &str = "redacted at the request of the principal who said it";
 
 impl Memory {
     /// A call was decided. Awaited before any effect.
