@@ -118,7 +118,13 @@ fn other_words_with_times_are_no_questions_at_another_time() {
         "what do I have to do tomorrow at 9?",
         "tell me what is planned tomorrow",
         "dimmi cosa c'è in programma domani alle 9",
-        "tomorrow at 9 add milk to the shopping list",
+        "tomorrow add milk to the shopping list",
+        "add dentist tomorrow at 9 to the shopping list",
+        "add to the shopping list bread for tomorrow at 9",
+        "aggiungi alla lista della spesa il pane per domani alle 9",
+        "tomorrow at 9 delete notes/a.md",
+        "tomorrow at 9 note that the plumber comes",
+        "yesterday at 9 add milk to the shopping list",
         "note that the bins go out every Monday at 7:30",
         "every Monday at 7:30 the bins go out, note that",
         "annota che ogni lunedì alle 7:30 passa la spazzatura",
@@ -141,8 +147,31 @@ fn other_words_with_times_are_no_questions_at_another_time() {
 }
 
 #[test]
-fn what_is_to_be_done_again_and_again_is_kept_with_its_calls() {
+fn what_is_to_be_done_at_another_time_is_kept_with_its_calls() {
     for (text, what, when) in [
+        ("tomorrow at 9:30 add milk to the shopping list", "add milk to the shopping list", "tomorrow at 9:30"),
+        ("in 20 minutes take milk off the shopping list", "take milk off the shopping list", "in 20 minutes"),
+        (
+            "On Friday at 18:00, add 2 lemons to the shopping list",
+            "add 2 lemons to the shopping list",
+            "On Friday at 18:00",
+        ),
+        (
+            "add milk and two lemons to the shopping list tomorrow at 18:00",
+            "add milk and two lemons to the shopping list",
+            "tomorrow at 18:00",
+        ),
+        (
+            "domani alle 9:30 aggiungi il latte alla lista della spesa",
+            "aggiungi il latte alla lista della spesa",
+            "domani alle 9:30",
+        ),
+        (
+            "aggiungi il latte alla lista della spesa tra 20 minuti",
+            "aggiungi il latte alla lista della spesa",
+            "tra 20 minuti",
+        ),
+        ("fra un'ora togli il latte dalla lista della spesa", "togli il latte dalla lista della spesa", "fra un'ora"),
         ("every Friday at 18 add milk to the shopping list", "add milk to the shopping list", "every Friday at 18"),
         (
             "add milk and two lemons to the shopping list every Friday at 18:00",

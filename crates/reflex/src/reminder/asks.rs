@@ -1,6 +1,6 @@
-//! Questions to be answered by themselves at another time: "every morning at 8 tell me what is on the shopping list", "dimmi ogni sera
-//! che cosa è successo oggi". It finds when and what in the words; whether the question is understood, and only reads, is for who
-//! calls. Pure.
+//! Questions to be answered by themselves at another time, and what is to be done then: "every morning at 8 tell me what is on the
+//! shopping list", "domani alle 9 aggiungi il latte alla spesa". It finds when and what in the words; whether that is understood, and
+//! may be done by itself, is for who calls. Pure.
 
 use metnos_proto::envelope::Envelope;
 use metnos_proto::msg::common::Lang;
@@ -42,6 +42,17 @@ const WRITES: &str = "note|notes|remember|write|jot|save|record|memorise|memoriz
     ricorda|ricordati|memorizza|salva|appunta|appunto|appunti";
 /// How words go on that say what somebody is to do.
 const ORDERS: &str = "to|that|about|of|di|che|a|per";
+/// What a time once to come begins with, but for numbers and days: "in 20 minutes", "domani alle 9".
+const TIME_HEADS: &str = "at|in|on|today|tomorrow|tonight|this|next|alle|all|a|tra|fra|oggi|domani|dopodomani|stamattina|stasera|stanotte|\
+    monday|tuesday|wednesday|thursday|friday|saturday|sunday|lunedì|martedì|mercoledì|giovedì|venerdì|sabato|domenica|\
+    lunedi|martedi|mercoledi|giovedi|venerdi";
+/// What stands before the list at the end of an order, and how lists are called there.
+const INTO: &str = "to|onto|on|from|off|into|in|alla|alle|sulla|sulle|dalla|dalle|nella|nelle|ai|agli|al";
+const LISTS: &str = "list|lists|lista|liste|spesa";
+/// What joins a list and its name behind it: "la lista della spesa".
+const OF_LISTS: &str = "di|del|della|dello|dell|dei|degli|delle|of|for|per";
+/// The most words of the name of a list, with what joins it.
+const MAX_LIST_WORDS: usize = 4;
 /// The most words of a time.
 const MAX_TIME_WORDS: usize = 10;
 
@@ -53,7 +64,12 @@ pub fn asks(text: &str, envelope: &Envelope) -> Vec<(Ask, Lang)> {
     let again = phrase.words.iter().any(|word| is_word_of(AGAIN, &word.plain));
     let told = |from: usize| head(TELLS, &phrase, from).or_else(|| head(REMINDS, &phrase, from));
     let once = phrase.words.iter().any(|word| names_an_hour(&word.plain));
-    if !again && (!once || (0..phrase.len()).all(|from| told(from).is_none())) {
+    let is_wanted = || {
+        (0..phrase.len()).any(|from| told(from).is_some())
+            || begins_with_time(&phrase)
+            || behind_list(&phrase).is_some()
+    };
+    if !again && (!once || !is_wanted()) {
         return Vec::new();
     }
     let found = languages(&phrase).find_map(|lang| parts(&phrase, lang, &now, again).map(|parts| (parts, lang)));
@@ -120,6 +136,11 @@ fn parts(phrase: &Phrase<'_>, lang: Lang, now: &Zoned, again: bool) -> Option<Ve
         let is_order = phrase.words.get(end).is_some_and(|word| is_word_of(ORDERS, &word.plain));
         return (is_question || !reminds && !is_order).then(|| vec![ask(phrase, (told, end), (end, all))]);
     }
+    // "Add milk to the shopping list tomorrow at 9".
+    if let Some((first, last)) = behind_list(phrase).filter(|_| !again) {
+        let begin = (first..=last).find(|begin| is_time(phrase, (*begin, all), lang, now, true))?;
+        return Some(vec![ask(phrase, (begin, all), (0, begin))]);
+    }
     // "… every morning at 8". Of what is planned on every Monday a question is answered now.
     let first = all.saturating_sub(MAX_TIME_WORDS).max(1);
     let begin = (first..all).filter(|_| again).find(|begin| is_time(phrase, (*begin, all), lang, now, false))?;
@@ -128,7 +149,28 @@ fn parts(phrase: &Phrase<'_>, lang: Lang, now: &Zoned, again: bool) -> Option<Ve
     (!is_question && !reminds).then(|| asked(phrase, (begin, all), (0, begin), true))
 }
 
-/// The question that stands in these words; one that is not asked again and again only where the words ask to be told.
+/// Whether the words may begin with a time, behind which something is to be made or changed.
+fn begins_with_time(phrase: &Phrase<'_>) -> bool {
+    let mut words = phrase.words.iter();
+    let may_begin = words.next().is_some_and(|word| is_word_of(TIME_HEADS, &word.plain) || names_an_hour(&word.plain));
+    may_begin && words.any(|word| is_word_of(CHANGES, &word.plain))
+}
+
+/// Where a time may begin behind an order that names its list last, at the earliest and at the latest: "add milk to the shopping list
+/// …", "aggiungi il latte alla lista della spesa …". What stands behind a list that was named first may be a part of the thing.
+fn behind_list(phrase: &Phrase<'_>) -> Option<(usize, usize)> {
+    let is = |at: usize, words: &str| phrase.words.get(at).is_some_and(|word| is_word_of(words, &word.plain));
+    let all = phrase.len();
+    is(0, CHANGES).then_some(())?;
+    let into = (2..all).find(|at| is(*at, INTO) && (at + 1..=at + MAX_LIST_WORDS).any(|list| is(list, LISTS)))?;
+    let list = (into + 1..=into + MAX_LIST_WORDS).find(|at| is(*at, LISTS))?;
+    let named = if is(list + 1, OF_LISTS) { MAX_LIST_WORDS } else { 0 };
+    let first = if named == 0 { list + 1 } else { list + 3 };
+    (first < all && all - first <= MAX_TIME_WORDS + MAX_LIST_WORDS).then(|| (first, (list + 1 + named).min(all - 1)))
+}
+
+/// The question or the order that stands in these words; a question that is not asked again and again only where the words ask to be
+/// told.
 fn asked(phrase: &Phrase<'_>, when: (usize, usize), (begin, end): (usize, usize), again: bool) -> Vec<Ask> {
     let whole = ask(phrase, when, (begin, end));
     if let Some(told) = head(TELLS, phrase, begin) {
@@ -140,7 +182,7 @@ fn asked(phrase: &Phrase<'_>, when: (usize, usize), (begin, end): (usize, usize)
         let is_question = phrase.words.get(begin + told).is_some_and(|word| is_word_of(QUESTIONS, &word.plain));
         return if is_question { vec![ask(phrase, when, (begin + told, end))] } else { Vec::new() };
     }
-    if again { vec![whole] } else { Vec::new() }
+    if again || is_order(&whole.what.concat()) { vec![whole] } else { Vec::new() }
 }
 
 fn ask(phrase: &Phrase<'_>, when: (usize, usize), (begin, end): (usize, usize)) -> Ask {
@@ -149,19 +191,13 @@ fn ask(phrase: &Phrase<'_>, when: (usize, usize), (begin, end): (usize, usize)) 
     Ask { what: vec![what], when: vec![phrase.typed(when.0, when.1).to_owned()], frozen: Vec::new() }
 }
 
-/// Whether words mean that something is done again and again, and not that something which happens again and again is written down:
-/// "note that the bins go out every Monday".
+/// Whether words mean that something is done then, and not that something which happens then is written down: "note that the bins go
+/// out every Monday".
 #[must_use]
 pub fn may_do(text: &str, ask: &Ask, envelope: &Envelope) -> bool {
-    let (Some(now), Some(phrase)) = (now_of(envelope), Phrase::of(text, envelope.lang)) else { return false };
-    let when = ask.when.concat();
-    let comes_again = languages(&phrase).any(|lang| {
-        let reading = read(&when, lang, &now);
-        reading.kind == Kind::Recurrence
-            || !reading.readings.is_empty() && reading.readings.iter().all(|one| one.kind == Kind::Recurrence)
-    });
+    let Some(phrase) = Phrase::of(text, envelope.lang) else { return false };
     let writes = phrase.words.iter().any(|word| is_word_of(WRITES, &word.plain));
-    comes_again && !writes && is_order(&ask.what.join(" "))
+    !writes && is_order(&ask.what.join(" "))
 }
 
 /// Whether a request begins with a word that has something made or changed: a question is never done.
