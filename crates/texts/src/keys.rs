@@ -59,6 +59,7 @@ keys! {
     ReminderMade = "reminder-made" ("what", "when", "zone", "who"),
     ReminderNext = "reminder-next" ("times"),
     ReminderHere = "reminder-here" (),
+    ReminderElsewhere = "reminder-elsewhere" (),
     ReminderInChat = "reminder-in-chat" (),
     ReminderThere = "reminder-there" ("who"),
     MessageSent = "message-sent" ("what", "who"),

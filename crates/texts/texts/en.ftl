@@ -44,6 +44,7 @@ reminder-made = I will remind { $who ->
 } { $when } ({ $zone }): { $what }. Say “undo” to take it back.
 reminder-next = The next times: { $times }.
 reminder-here = I can tell you only here: while this chat or page is open, or when you next say something. In a Telegram chat I write by myself.
+reminder-elsewhere = If you are not here then, I write to you on Telegram.
 reminder-in-chat = I write to you on Telegram.
 reminder-there = { $who } gets it in an open chat, or with the next answer: on Telegram I could write by myself.
 message-sent = I pass it on to { $who }: “{ $what }”.

@@ -44,6 +44,7 @@ reminder-made = { $who ->
 } { $when } ({ $zone }): { $what }. Di’ «annulla» per tornare indietro.
 reminder-next = Le prossime volte: { $times }.
 reminder-here = Te lo posso dire solo qui: mentre la chat o la pagina è aperta, o la prossima volta che mi scrivi. In una chat di Telegram ti scrivo io.
+reminder-elsewhere = Se allora non sei qui, ti scrivo su Telegram.
 reminder-in-chat = Ti scrivo su Telegram.
 reminder-there = { $who } lo riceve in una chat aperta, o con la prossima risposta: su Telegram potrei scrivere io.
 message-sent = Lo dico a { $who }: «{ $what }».

@@ -11,6 +11,7 @@ use metnos_proto::msg::quiet::Quiet;
 
 use super::Memory;
 use super::journal::{Answer, refused};
+use crate::schedules::can_be_sent_to;
 
 /// See the module.
 #[derive(Debug)]
@@ -73,6 +74,22 @@ impl WhoIsWho {
         all
     }
 
+    /// The chat of each principal that is no chat itself, where the same person has one. The owner's principals are one person also
+    /// where nobody has a name here, as long as they have one chat: two may be two owners.
+    fn chats(&self) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        let nameless: Vec<String> = self.0.owner.iter().filter(|own| self.0.member(own).is_none()).cloned().collect();
+        let is_one = nameless.iter().filter(|one| can_be_sent_to(one)).count() == 1;
+        let persons = self.0.people.iter().map(|member| &member.principals);
+        for principals in persons.chain(is_one.then_some(&nameless)) {
+            let (chats, others): (Vec<&String>, Vec<&String>) = principals.iter().partition(|one| can_be_sent_to(one));
+            if let Some(chat) = chats.first() {
+                all.extend(others.into_iter().map(|other| (other.clone(), (*chat).clone())));
+            }
+        }
+        all
+    }
+
     /// See [`Household::others`].
     pub(super) fn others_of(&self, principal: &str) -> Vec<PersonNamed> {
         self.0.others(principal)
@@ -96,6 +113,7 @@ impl Memory {
         self.who_is_who = WhoIsWho(word);
         self.derive()?;
         self.schedules.catch_up(&self.journal.chronicle)?;
+        self.schedules.chats_are(self.who_is_who.chats())?;
         Ok(self.schedules.quiet_are(self.who_is_who.quiet())?)
     }
 }
@@ -164,5 +182,20 @@ mod tests {
         let folders =
             ["telegram:1", "telegram:2", "telegram:3", "telegram:9"].map(|principal| all.folder_of(principal));
         assert_eq!(folders, ["anna", "luca", "", ""]);
+    }
+
+    #[test]
+    fn chat_of_a_person_stands_for_the_persons_other_principals_alone() {
+        let (anna, marco) = (["cli:uid:0", "telegram:1", "http:a"], ["telegram:2", "http:m", "telegram:3"]);
+        let people = vec![member("Anna", Role::Owner, &anna), member("Marco", Role::Adult, &marco)];
+        let names = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+        let told = |people: Vec<Member>, owner: &[&str]| {
+            let chats = WhoIsWho(Household { people, owner: names(owner), unsealed: Vec::new() }).chats();
+            chats.into_iter().map(|(own, chat)| format!("{own} {chat}")).collect::<Vec<_>>()
+        };
+        let named = ["cli:uid:0 telegram:1", "http:a telegram:1", "http:m telegram:2"];
+        assert_eq!(told(people.clone(), &["cli:uid:0", "telegram:1", "http:x"]), named, "http:x has no chat");
+        assert_eq!(told(Vec::new(), &["cli:uid:0", "telegram:1"]), ["cli:uid:0 telegram:1"]);
+        assert_eq!(told(Vec::new(), &["cli:uid:0", "telegram:1", "telegram:9"]), [""; 0], "they may be two persons");
     }
 }

@@ -32,6 +32,8 @@ const MAX_SHOWN_TO: usize = 64;
 pub const SHOWN_FOR_MS: u64 = 600_000;
 /// How long after it was given a reminder is the one that was given last, in milliseconds.
 pub const GIVEN_FOR_MS: u64 = 12 * 3_600_000;
+/// How long what is due waits for somebody at a terminal or on a page to take it, before it is sent to a chat, in milliseconds.
+pub const TAKEN_HERE_MS: u64 = 5_000;
 /// What a timer is called.
 const TIMERS: [&str; 2] = ["timer", "countdown"];
 /// The most words of a schedule's text that are compared.
@@ -55,6 +57,8 @@ pub struct Schedules {
     shown: BTreeMap<String, Shown>,
     /// Quiet hours by principal. None until policyd has sent them: what others send is held until then.
     quiet: Option<BTreeMap<String, Quiet>>,
+    /// The chats of persons, by their other principals: what these are to be told goes there where nobody takes it.
+    chats: BTreeMap<String, String>,
     /// When the next one must be looked at; none as long as that was not looked up since the last change.
     next: Cell<Option<Option<u64>>>,
     /// What the door was told last.
@@ -79,6 +83,7 @@ impl Schedules {
             door: String::new(),
             shown: BTreeMap::new(),
             quiet: None,
+            chats: BTreeMap::new(),
             next: Cell::new(None),
             told: None,
         })
@@ -144,9 +149,31 @@ impl Schedules {
         self.store.from_others()?.iter().try_for_each(|row| self.reckon(row))
     }
 
-    /// When this must be looked at for somebody who can be sent a message: as [`ScheduleRow::look_at_ms`] says, and not in quiet hours.
+    /// These are the chats of persons from now on, by their other principals.
+    ///
+    /// # Errors
+    /// When the schedules cannot be read.
+    pub fn chats_are(&mut self, chats: BTreeMap<String, String>) -> Result<()> {
+        let before = std::mem::replace(&mut self.chats, chats);
+        let changed = before.keys().chain(self.chats.keys()).filter(|one| before.get(*one) != self.chats.get(*one));
+        for principal in changed {
+            self.store.reminding(principal)?.iter().try_for_each(|row| self.reckon(row))?;
+        }
+        Ok(())
+    }
+
+    /// The chat to which it is sent what this principal is to be told; `None` for a person without one.
+    #[must_use]
+    pub fn chat_of<'a>(&'a self, principal: &'a str) -> Option<&'a str> {
+        if can_be_sent_to(principal) { Some(principal) } else { self.chats.get(principal).map(String::as_str) }
+    }
+
+    /// When this must be looked at for somebody who can be sent a message: as [`ScheduleRow::look_at_ms`] says, and not in quiet
+    /// hours. What is somebody's at a terminal or on a page is theirs first, where one is open.
     fn look_ms(&self, row: &ScheduleRow) -> Option<u64> {
-        self.undisturbed_ms(row, row.look_at_ms(&self.zone.1, &self.door)?)
+        self.chat_of(&row.to)?;
+        let wait = if can_be_sent_to(&row.to) { 0 } else { TAKEN_HERE_MS };
+        self.undisturbed_ms(row, row.look_at_ms(&self.zone.1, &self.door)?.saturating_add(wait))
     }
 
     /// That moment, or the end of the quiet hours of the one who gets what another one sends; `None` as long as they are not known.
@@ -168,7 +195,7 @@ impl Schedules {
     /// Until when this is held back for quiet hours, in milliseconds since the epoch; `None` where it is not.
     #[must_use]
     pub fn held_until(&self, row: &ScheduleRow, now_ms: u64) -> Option<u64> {
-        if !row.is_live() || !can_be_sent_to(&row.to) {
+        if !row.is_live() || self.chat_of(&row.to).is_none() {
             return None;
         }
         let at = row.look_at_ms(&self.zone.1, "")?.max(now_ms);
@@ -250,9 +277,10 @@ impl Schedules {
         loop {
             let Some((_, number)) = self.store.first()?.filter(|(at, _)| *at <= now_ms) else { return Ok(None) };
             let Some(row) = self.store.get(number)? else { return Ok(None) };
-            match self.undisturbed_ms(&row, now_ms) {
+            let reached = self.chat_of(&row.to).is_some();
+            match self.undisturbed_ms(&row, now_ms).filter(|_| reached) {
                 Some(at) if at <= now_ms => return Ok(Some(row)),
-                // It was due before the quiet hours began, and is looked at when they are over.
+                // It was due before the quiet hours began, and is looked at when they are over; or its person has no chat any more.
                 later => {
                     self.next.set(None);
                     self.store.look_at(number, later)?;

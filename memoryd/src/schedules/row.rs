@@ -224,6 +224,7 @@ impl ScheduleRow {
             made_ms: self.made_ms,
             moved_ms: self.moved_ms,
             held: String::new(),
+            in_chat: false,
             sealed: false,
         }
     }

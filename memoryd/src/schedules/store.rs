@@ -18,7 +18,7 @@ use crate::chronicle::payload::{PayloadRedacted, ScheduleEvent};
 use crate::error::{During, Error, Result};
 
 /// The version of the tables below.
-pub const VERSION: i64 = 5;
+pub const VERSION: i64 = 6;
 
 const TABLES: &str = "
     CREATE TABLE schedules (
@@ -42,7 +42,6 @@ const TABLES: &str = "
         missed    INTEGER NOT NULL DEFAULT 0,
         failures  INTEGER NOT NULL DEFAULT 0,
         retry_ms  INTEGER NOT NULL DEFAULT 0,
-        sendable  INTEGER NOT NULL,
         look_ms   INTEGER,
         moved_ms  INTEGER NOT NULL DEFAULT 0,
         frozen    TEXT NOT NULL,
@@ -52,7 +51,7 @@ const TABLES: &str = "
     CREATE INDEX schedules_turn ON schedules (turn) WHERE turn IS NOT NULL;
     CREATE INDEX schedules_others ON schedules (number) WHERE sender <> '' AND state = 'active';
     CREATE INDEX schedules_to ON schedules (addressee) WHERE state = 'active';
-    CREATE INDEX schedules_due ON schedules (look_ms, number) WHERE sendable AND look_ms IS NOT NULL;
+    CREATE INDEX schedules_due ON schedules (look_ms, number) WHERE look_ms IS NOT NULL;
     CREATE INDEX schedules_begun ON schedules (number) WHERE begun IS NOT NULL;
     CREATE TABLE firings (
         number   INTEGER NOT NULL,
@@ -299,12 +298,12 @@ impl ScheduleStore {
         set_look(&self.db, number, at_ms).during("writing the schedules")
     }
 
-    /// The one that must be looked at first among those whose persons can be sent a message, and when.
+    /// The one that must be looked at first among those whose persons can be sent a message, and when: no others are to be looked at.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn first(&self) -> Result<Option<(u64, u64)>> {
-        let sql = "SELECT look_ms, number FROM schedules WHERE sendable AND look_ms IS NOT NULL ORDER BY look_ms, number LIMIT 1";
+        let sql = "SELECT look_ms, number FROM schedules WHERE look_ms IS NOT NULL ORDER BY look_ms, number LIMIT 1";
         let read = |row: &Row<'_>| Ok((number(row, 0)?, number(row, 1)?));
         self.db
             .prepare_cached(sql)
@@ -505,8 +504,8 @@ fn set_look(db: &Connection, of: u64, at_ms: Option<u64>) -> rusqlite::Result<()
 
 fn made(db: &Connection, event: &Event, said: &ScheduleEvent) -> rusqlite::Result<()> {
     let sql = "INSERT OR IGNORE INTO schedules (number, made_seq, made_ms, turn, principal, addressee, what, words, assumed, lang,
-               cadence, state, after, sendable, sender, kind, frozen)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'active', ?12, ?13, ?14, ?15, ?16)";
+               cadence, state, after, sender, kind, frozen)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'active', ?12, ?13, ?14, ?15)";
     db.prepare_cached(sql)?.execute(params![
         signed(said.number),
         signed(event.seq),
@@ -520,7 +519,6 @@ fn made(db: &Connection, event: &Event, said: &ScheduleEvent) -> rusqlite::Resul
         said.lang,
         said.cadence.to_string(),
         said.key,
-        super::can_be_sent_to(&said.to),
         said.from,
         said.kind().name(),
         serde_json::to_string(&said.frozen).unwrap_or_default(),

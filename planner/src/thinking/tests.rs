@@ -347,6 +347,7 @@ fn planned(what: &str) -> ScheduleView {
         made_ms: 0,
         moved_ms: 0,
         held: String::new(),
+        in_chat: false,
         sealed: false,
     }
 }

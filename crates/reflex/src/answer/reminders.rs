@@ -86,6 +86,9 @@ fn held(lang: Lang, one: &ScheduleView, house: &Zone) -> Option<String> {
 fn where_reached(lang: Lang, one: &ScheduleView) -> Option<String> {
     let channel = |name: &str| name.split(':').next().and_then(Channel::named);
     let in_chat = channel(&one.to) == Some(Channel::Telegram);
+    if one.in_chat && !in_chat {
+        return one.person.is_empty().then(|| say(lang, Key::ReminderElsewhere));
+    }
     match (in_chat, one.person.is_empty()) {
         (true, true) if one.to == one.principal => None,
         (true, true) => Some(say(lang, Key::ReminderInChat)),

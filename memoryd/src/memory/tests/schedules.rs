@@ -17,6 +17,7 @@ use proptest::prelude::*;
 use crate::chronicle::time::{Clock, DAY_MS};
 use crate::memory::testing::{Instance, PEER, asker, household_of, no, turn};
 use crate::memory::{Answer, Asker, Memory};
+use crate::schedules::TAKEN_HERE_MS;
 
 const CHAT: &str = "telegram:7";
 const MINUTE: u64 = 60_000;
@@ -658,6 +659,43 @@ fn what_others_send_waits_for_the_end_of_quiet_hours() {
     memory.keep_schedule(asker(RoleName::Policyd), &KeepSchedule { what: "late".into(), ..message }).unwrap();
     memory.household(night(None)).unwrap();
     assert!(memory.due_for(1, "").is_some_and(|firing| firing.what == "late"), "no quiet hours any more");
+}
+
+#[test]
+fn what_nobody_takes_where_it_was_asked_for_is_sent_to_the_persons_chat() {
+    const PAGE: &str = "http:page";
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    memory.next_firing(door(1), &ANYBODY).unwrap();
+    assert!(!memory.plan(PAGE, "alone", "in 1 minute").in_chat);
+    memory.household(household_of(vec![member("Marco", &[PAGE, CHAT])])).unwrap();
+    assert!(memory.plan(PAGE, "stretch", "in 2 minutes").in_chat);
+    memory.plan(PAGE, "walk", "in 4 minutes");
+    instance.clock.advance(61_000);
+    assert!(memory.due_for(1, "").is_none(), "who is on the page comes first");
+    let next = memory.next_firing(door(1), &ANYBODY).unwrap().at_ms.unwrap();
+    assert!(next <= instance.clock.now_ms() + TAKEN_HERE_MS, "the door looks again in a moment");
+    instance.clock.advance(TAKEN_HERE_MS);
+    let sent = memory.due_for(1, "").unwrap();
+    assert_eq!((sent.what.as_str(), sent.to.as_str(), sent.due.as_str()), ("alone", CHAT, ""));
+    assert!(memory.due_for(1, PAGE).is_none(), "it is on its way to the chat");
+    memory.end(1, &sent, FiringEnd::Delivered);
+    // Whoever is on the page gets it there, and only there.
+    instance.clock.advance(60_000);
+    let here = memory.due_for(1, PAGE).unwrap();
+    assert_eq!((here.what.as_str(), here.to.as_str()), ("stretch", PAGE));
+    assert!(memory.due_for(1, "").is_none());
+    // The page went away with it: the chat gets it, and is told that it may come twice.
+    memory.end(1, &here, FiringEnd::Unsure);
+    instance.clock.advance(61_000 + TAKEN_HERE_MS);
+    let again = memory.due_for(1, "").unwrap();
+    assert_eq!((again.what.as_str(), again.to.as_str(), again.again), ("stretch", CHAT, true));
+    memory.end(1, &again, FiringEnd::Delivered);
+    // Without a chat it waits for the person.
+    memory.household(household_of(vec![member("Marco", &[PAGE])])).unwrap();
+    instance.clock.advance(600_000);
+    assert!(memory.due_for(1, "").is_none());
+    assert!(memory.due_for(1, PAGE).is_some_and(|firing| firing.what == "walk"));
 }
 
 #[test]

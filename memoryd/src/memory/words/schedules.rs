@@ -361,6 +361,8 @@ impl Memory {
         let due_words = civil.map(|key| metnos_schedule::moment(key, now.datetime(), language_of(row.lang)));
         let (key, missed, again) = (due.key, due.missed, due.again);
         let ScheduleRow { number, to, from, kind, what, lang, .. } = row;
+        let chat = self.schedules.chat_of(&to).filter(|_| word.to.is_empty()).map(str::to_owned);
+        let to = chat.unwrap_or(to);
         let due = due_words.unwrap_or_default();
         let firing = Firing { number, key, to, from, kind, what, due, missed, again, lang };
         Ok(FiringTaken { firing: Some(firing) })
@@ -420,6 +422,7 @@ impl Memory {
         let view = |row: &ScheduleRow| ScheduleView {
             person: self.who_is_who.other_name(&row.principal, &row.to),
             held: self.held_until(row, now),
+            in_chat: self.schedules.chat_of(&row.to).is_some(),
             ..row.view(now, self.schedules.zone().1, lang)
         };
         ScheduleList(rows.iter().map(view).collect())

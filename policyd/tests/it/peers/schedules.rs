@@ -38,6 +38,7 @@ impl FakeSchedules {
             moved_ms: 0,
             held: String::new(),
             made_ms: self.made_ms.get(),
+            in_chat: false,
             sealed: false,
         };
         self.frozen.borrow_mut().insert(one.number, ask.frozen.clone());

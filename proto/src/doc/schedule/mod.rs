@@ -72,6 +72,9 @@ pub struct ScheduleView {
     pub moved_ms: u64,
     /// Until when it is held back because the one who gets it is not disturbed, as RFC 3339 writes it; empty where it is not.
     pub held: String,
+    /// Whether it is sent to a Telegram chat of the person, at once or where nobody takes it in a chat or page that is open; else it
+    /// waits until the person comes.
+    pub in_chat: bool,
     /// Whether the words are another person's, and withheld: `what` and `when` are empty then.
     pub sealed: bool,
 }
@@ -118,7 +121,7 @@ mod tests {
     fn schedule_documents_keep_every_key_and_miss_none() {
         let schedule = r#"{"number": 1, "principal": "cli:uid:1", "to": "telegram:2", "person": "Anna", "kind": "reminder", "what": "call", "when": "at 9",
             "told": "today at 9:00", "assumed": [], "next": ["2026-11-24T09:00:00+01:00"], "zone": "Europe/Rome",
-            "state": "active", "made_ms": 5, "moved_ms": 0, "held": "", "sealed": false}"#;
+            "state": "active", "made_ms": 5, "moved_ms": 0, "held": "", "in_chat": false, "sealed": false}"#;
         let firing = r#"{"due": "2026-11-24T09:00", "begun_ms": 1, "ended_ms": 0, "state": "unsure", "missed": 2}"#;
         round_trip::<ScheduleView>(&[schedule]);
         round_trip::<ScheduleList>(&["[]", &format!("[{schedule}]")]);
