@@ -1,5 +1,5 @@
-//! The words that ask for the last thing to be taken back. They are known as a whole and by nothing less, politeness aside,
-//! so that no request for something else is ever taken for one.
+//! The words that ask for the last thing to be taken back, or for the last words to be forgotten. They are known as a whole and by
+//! nothing less, politeness aside, so that no request for something else is ever taken for one.
 
 use metnos_proto::msg::common::Lang;
 
@@ -67,9 +67,74 @@ const ITALIAN: &[&str] = &[
     "disfa quello che hai fatto",
 ];
 
+/// "Forget it" is no such request: people say it for "never mind".
+const FORGET_ENGLISH: &[&str] = &[
+    "forget that",
+    "forget this",
+    "forget what i said",
+    "forget what i just said",
+    "forget what i told you",
+    "forget what i just told you",
+    "forget what i asked",
+    "forget what i just asked",
+    "forget what i wrote",
+    "forget what i just wrote",
+    "forget my last words",
+    "forget my last message",
+    "forget the last message",
+    "forget my last question",
+    "forget that i said that",
+    "forget that i asked that",
+    "forget that i asked",
+    "forget i said that",
+    "forget i asked",
+    "forget i said anything",
+    "delete what i said",
+    "delete what i just said",
+    "delete my last message",
+    "erase what i said",
+    "erase what i just said",
+];
+const FORGET_ITALIAN: &[&str] = &[
+    "dimenticalo",
+    "dimentica questo",
+    "dimentica quello che ho detto",
+    "dimentica quello che ho appena detto",
+    "dimentica quello che ti ho detto",
+    "dimentica quello che ti ho appena detto",
+    "dimentica quello che ho scritto",
+    "dimentica quello che ho appena scritto",
+    "dimentica quello che ti ho chiesto",
+    "dimentica ciò che ho detto",
+    "dimentica ciò che ho appena detto",
+    "dimentica ciò che ti ho detto",
+    "dimentica ciò che ti ho appena detto",
+    "dimentica il mio ultimo messaggio",
+    "dimentica l ultimo messaggio",
+    "dimentica la mia ultima domanda",
+    "dimentica che te l ho chiesto",
+    "dimentica che l ho detto",
+    "cancella quello che ho detto",
+    "cancella quello che ho appena detto",
+    "cancella ciò che ho detto",
+    "cancella ciò che ho appena detto",
+    "cancella il mio ultimo messaggio",
+];
+
 /// The language in which these words ask for the last thing to be taken back; `None` when they ask for something else.
 #[must_use]
 pub fn asked(text: &str) -> Option<Lang> {
+    known(text, [(ENGLISH, Lang::En), (ITALIAN, Lang::It)])
+}
+
+/// The language in which these words ask for the words before them to be forgotten; `None` when they ask for something else.
+#[must_use]
+pub fn forgets(text: &str) -> Option<Lang> {
+    known(text, [(FORGET_ENGLISH, Lang::En), (FORGET_ITALIAN, Lang::It)])
+}
+
+/// The language of the list in which these words stand, politeness aside.
+fn known(text: &str, lists: [(&[&str], Lang); 2]) -> Option<Lang> {
     if text.len() > MAX_TEXT {
         return None;
     }
@@ -82,14 +147,22 @@ pub fn asked(text: &str) -> Option<Lang> {
     }
     let mut words: Vec<String> = said.iter().map(|token| token.text.to_lowercase()).collect();
     // "Puoi annullare", "potresti annullarlo".
-    for (infinitive, order) in [("annullare", "annulla"), ("annullarlo", "annullalo"), ("annullarla", "annullala")] {
+    const ORDERS: [(&str, &str); 6] = [
+        ("annullare", "annulla"),
+        ("annullarlo", "annullalo"),
+        ("annullarla", "annullala"),
+        ("dimenticare", "dimentica"),
+        ("dimenticarlo", "dimenticalo"),
+        ("cancellare", "cancella"),
+    ];
+    for (infinitive, order) in ORDERS {
         if words[0] == infinitive {
             order.clone_into(&mut words[0]);
         }
     }
     let words = words.join(" ");
     let words = after_thought(&words);
-    [(ENGLISH, Lang::En), (ITALIAN, Lang::It)].into_iter().find_map(|(all, lang)| all.contains(&words).then_some(lang))
+    lists.into_iter().find_map(|(all, lang)| all.contains(&words).then_some(lang))
 }
 
 /// What may stand before such words in one breath: "no wait, undo that".
@@ -238,6 +311,37 @@ mod tests {
             ("aspetta", None),
         ] {
             assert_eq!(asked(text), lang, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_to_be_forgotten_are_asked_for_as_a_whole() {
+        for (text, lang) in [
+            ("forget that", Lang::En),
+            ("Please forget what I just said!", Lang::En),
+            ("can you forget what I told you, please?", Lang::En),
+            ("no wait, forget that", Lang::En),
+            ("Dimenticalo", Lang::It),
+            ("dimentica quello che ho appena detto, per favore", Lang::It),
+            ("puoi dimenticare quello che ti ho detto?", Lang::It),
+        ] {
+            assert_eq!((forgets(text), asked(text)), (Some(lang), None), "{text}");
+        }
+        for text in [
+            "forget it",
+            "don't forget that",
+            "forget that the bins go out on Monday",
+            "did you forget what I said?",
+            "never forget what I told you",
+            "forget the milk",
+            "non dimenticarlo",
+            "non dimenticare quello che ho detto",
+            "dimentica il latte",
+            "lascia perdere",
+            "undo",
+            "cancellalo",
+        ] {
+            assert_eq!(forgets(text), None, "{text}");
         }
     }
 

@@ -250,6 +250,8 @@ keys! {
     OwnerSetAside = "owner-set-aside" ("executor", "name", "why"),
     OwnerAlarm = "owner-alarm" ("executor", "name", "why"),
     ChatStatus = "chat-status" ("turns", "waiting"),
+    ForgottenLast = "forgotten-last" (),
+    ForgottenNothing = "forgotten-nothing" (),
     UndoNothing = "undo-nothing" (),
     UndoLeft = "undo-left" ("left"),
     UndoAct = "undo-act" ("executor", "state", "path", "why"),

@@ -583,6 +583,8 @@ undo-act = { $state ->
         [note_add] { $path ->
             [none] The note is taken out again.
            *[other] The note is out of { $path } again.
+forgotten-last = I have forgotten what you said last, and what I answered. What was done or planned stays: “undo” takes it back.
+forgotten-nothing = There is nothing that you said here and that I could forget.
         }
         [fs_delete] { $path } is back.
         [fs_move] { $path } has its old name again.

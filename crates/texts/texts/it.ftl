@@ -580,6 +580,8 @@ undo-act = { $state ->
         [note_add] { $path ->
             [none] La nota non c'è più.
            *[other] La nota in { $path } non c'è più.
+forgotten-last = Ho dimenticato l’ultima cosa che hai detto, e la mia risposta. Quello che è stato fatto o programmato resta: «annulla» lo toglie.
+forgotten-nothing = Non c’è niente che tu abbia detto qui e che io possa dimenticare.
         }
         [fs_delete] { $path } è di nuovo al suo posto.
         [fs_move] { $path } ha di nuovo il suo nome.

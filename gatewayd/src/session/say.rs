@@ -69,8 +69,8 @@ impl Door {
         let opening = self.take_room(voice)?;
         // Checked before anybody else is asked; the words themselves are not looked at here.
         let said = request::read(&words)?;
-        let undo = super::undo::asked(&said);
-        let spoken = undo.as_ref().map(|(lang, _)| *lang).or_else(|| metnos_reflex::spoken_in(&said));
+        let own = super::undo::asked(&said);
+        let spoken = own.as_ref().map(|(lang, _)| *lang).or_else(|| metnos_reflex::spoken_in(&said));
         let who = self.identify_by(&voice.speaker, spoken).await?;
         match who.standing {
             Standing::Owner | Standing::Adult | Standing::Guest => {}
@@ -80,8 +80,8 @@ impl Door {
         let (registered, words) = self.register((&voice.speaker, &voice.mark), &who, words).await?;
         drop(opening);
         voice.sink.opens(registered.turn);
-        match undo {
-            Some((_, thing)) => self.undo_as_turn(voice, who.lang, &registered, thing),
+        match own {
+            Some((_, request)) => self.done_as_turn(voice, who.lang, &registered, request),
             None => {
                 let said = self.give_here(voice, &who, registered.turn).await;
                 self.open(voice, (who.lang, said), &registered, words, None).await;

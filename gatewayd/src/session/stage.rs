@@ -125,7 +125,10 @@ impl door_policyd::Serve for Script {
         []: [Sealed; 0],
     ) -> Served<metnos_proto::msg::memoryd::QueryResult, 1> {
         self.note(format!("view {:?} {} {}", ask.at, ask.from, ask.lines));
-        Ok((metnos_proto::msg::memoryd::QueryResult { lines: 1, next: 7 }, [sealed(b"{\"name\":\"x\"}\n")]))
+        let exchange = r#"{"turn":"01KPMC1D6G0000000000000000","at_ms":1,"said":"a secret","answer":"Yes.","end":"answered","redacted":false}"#;
+        let line =
+            if ask.at == metnos_proto::msg::people::ViewSubject::Exchanges { exchange } else { r#"{"name":"x"}"# };
+        Ok((metnos_proto::msg::memoryd::QueryResult { lines: 1, next: 7 }, [sealed(format!("{line}\n").as_bytes())]))
     }
 
     async fn identify(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {

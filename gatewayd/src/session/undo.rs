@@ -1,12 +1,15 @@
-//! "Undo" in words, on every channel: the door itself has the last thing of anyone who says so taken back, under the name that
-//! policyd knows him by, and no planner learns of it. It says in a sentence what was taken back, or that there is nothing.
+//! "Undo" and "forget that" in words, on every channel: the door itself has the last thing of anyone who says so taken back, or the
+//! last words redacted, under the name that policyd knows him by, and no planner learns of it. It says in a sentence what was taken
+//! back or forgotten, or that there is nothing.
 
 use std::rc::Rc;
 
+use metnos_proto::doc::chronicle::Exchange;
 use metnos_proto::doc::undo::{ActTakenBack, UndoReport};
 use metnos_proto::executor::guests::{self, Privacy};
-use metnos_proto::ids::TraceId;
+use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
+use metnos_proto::msg::people::{ViewRequest, ViewSubject};
 use metnos_proto::msg::planner::{Text, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{PromptRegistered, UndoHere};
 use metnos_reflex::answer::speech::as_sentence;
@@ -25,11 +28,24 @@ const SEVERAL: &str = "undo.several";
 /// The error classes of an inverse for which there is a sentence.
 const REASONS: [&str; 5] = ["Changed", "Exists", "NotFound", "NoSpace", "PermissionDenied"];
 
-/// Whether these words ask for something to be taken back, in which language, and what the thing was called; empty for whatever was
-/// done last.
-pub(crate) fn asked(text: &str) -> Option<(Lang, String)> {
-    let last = metnos_reflex::undo::asked(text).map(|lang| (lang, String::new()));
-    last.or_else(|| metnos_reflex::undo::thing(text).map(|thing| (thing.lang, thing.called)))
+/// How many of the last exchanges are looked at for the one that is to be forgotten.
+const LOOKED_AT: u32 = 8;
+
+/// What words ask of the door itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OwnRequest {
+    /// Take back the last change of the thing that is called so; with an empty name, whatever was done last.
+    TakeBack(String),
+    /// Have the words before these forgotten, with their answer.
+    Forget,
+}
+
+/// What these words ask of the door itself, and in which language.
+pub(crate) fn asked(text: &str) -> Option<(Lang, OwnRequest)> {
+    let last = metnos_reflex::undo::asked(text).map(|lang| (lang, OwnRequest::TakeBack(String::new())));
+    let thing = || metnos_reflex::undo::thing(text).map(|thing| (thing.lang, OwnRequest::TakeBack(thing.called)));
+    let forget = || metnos_reflex::undo::forgets(text).map(|lang| (lang, OwnRequest::Forget));
+    last.or_else(thing).or_else(forget)
 }
 
 impl Door {
@@ -52,13 +68,48 @@ impl Door {
         }
     }
 
+    /// Has done what this speaker asks of the door: how that ended, and what is said of it.
+    pub(crate) async fn done_here(
+        &self,
+        speaker: &Speaker,
+        trace: TraceId,
+        lang: Lang,
+        request: OwnRequest,
+    ) -> (TurnEnd, String) {
+        match request {
+            OwnRequest::TakeBack(thing) => self.undo(speaker, trace, lang, thing).await,
+            OwnRequest::Forget => self.forget_last(speaker, lang).await,
+        }
+    }
+
+    /// Has the last words of this speaker forgotten that ask for anything else: how that ended, and what is said of it.
+    async fn forget_last(&self, speaker: &Speaker, lang: Lang) -> (TurnEnd, String) {
+        match self.last_exchange(speaker).await {
+            Ok(Some(turn)) => match self.forget_turn(speaker, turn).await {
+                Ok(_) => (TurnEnd::Answered, say(lang, Key::ForgottenLast)),
+                Err(refusal) => (TurnEnd::Denied, metnos_texts::refusal(lang, &refusal)),
+            },
+            Ok(None) => (TurnEnd::Answered, say(lang, Key::ForgottenNothing)),
+            Err(refusal) => (TurnEnd::Denied, metnos_texts::refusal(lang, &refusal)),
+        }
+    }
+
+    /// The last turn of this speaker that was answered and says something else than that words be forgotten.
+    async fn last_exchange(&self, speaker: &Speaker) -> Result<Option<TurnId>, Refusal> {
+        let Speaker { channel, sender, .. } = speaker.clone();
+        let ask = ViewRequest { channel, sender, at: ViewSubject::Exchanges, from: 0, lines: LOOKED_AT };
+        let (last, _): (Vec<Exchange>, u64) = self.look(ask).await?;
+        let is_it = |one: &&Exchange| !one.redacted && metnos_reflex::undo::forgets(&one.said).is_none();
+        Ok(last.iter().find(is_it).and_then(|one| one.turn.parse().ok()))
+    }
+
     /// The same as a turn that was registered: its answer goes to the sink of the person who has said so, and into the journal.
-    pub(super) fn undo_as_turn(
+    pub(super) fn done_as_turn(
         self: &Rc<Self>,
         voice: &SpeakerSession,
         lang: Lang,
         registered: &PromptRegistered,
-        thing: String,
+        request: OwnRequest,
     ) {
         let PromptRegistered { turn, trace, .. } = *registered;
         let sink = Some(Rc::clone(&voice.sink));
@@ -67,7 +118,7 @@ impl Door {
         tokio::task::spawn_local(relay.run());
         let (door, speaker) = (Rc::clone(self), voice.speaker.clone());
         tokio::task::spawn_local(async move {
-            let (end, said) = door.undo(&speaker, trace, lang, thing).await;
+            let (end, said) = door.done_here(&speaker, trace, lang, request).await;
             door.turns.with(turn, |handle| {
                 let why = if end == TurnEnd::Answered {
                     let text = said + "\n";
@@ -239,6 +290,20 @@ mod tests {
             assert_eq!(stage.script.asked("open_turn"), Vec::<String>::new());
             assert_eq!(stage.script.asked("register_prompt").len(), 3);
             assert_eq!(stage.script.asked("delivered answered").len(), 3);
+        });
+    }
+
+    #[test]
+    fn door_has_the_last_words_forgotten_and_says_so() {
+        run(async {
+            let stage = Stage::new();
+            let mut person = stage.person(1000);
+            person.say(b"forget what I just said").await.unwrap();
+            let (said, done) = person.listen().await;
+            assert_eq!((said.trim_end(), done.end), (say(Lang::En, Key::ForgottenLast).as_str(), TurnEnd::Answered));
+            assert_eq!(stage.script.asked("view Exchanges"), ["view Exchanges 0 8"]);
+            assert_eq!(stage.script.asked("forget_here"), ["forget_here uid:1000"]);
+            assert_eq!(stage.script.asked("open_turn"), Vec::<String>::new());
         });
     }
 

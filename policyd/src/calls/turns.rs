@@ -339,6 +339,11 @@ impl Turns {
         self.said.exchange(principal, words, now_ms)
     }
 
+    /// The words that this principal said last are not kept any longer.
+    pub fn forget_words(&mut self, principal: &str) {
+        self.said.0.remove(principal);
+    }
+
     /// The turn, if it is open.
     #[must_use]
     pub fn get(&self, id: TurnId) -> Option<&Turn> {

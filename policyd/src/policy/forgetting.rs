@@ -50,6 +50,8 @@ impl Policy {
         self.anchors.chain_holds().await?;
         self.forgotten.count(&principal.name, self.base.clock.wall_ms())?;
         let ask = ForgetTurn { turn, principal: principal.name.clone() };
+        // They may be the words that the next ones point back at.
+        self.calls.turns.borrow_mut().forget_words(&principal.name);
         let asked = self.base.memory.forget_turn(TraceId::NONE, ask, []).await;
         asked.map(|(forgotten, [])| forgotten).map_err(RpcError::into_refusal)
     }

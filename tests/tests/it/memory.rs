@@ -136,3 +136,29 @@ fn ager_findings_are_filtered_by_policyd_and_shown_without_effect() {
     assert_eq!(still, wishes.len(), "it proposes, and changes nothing");
     set.verify();
 }
+
+#[test]
+fn last_words_are_forgotten_when_their_person_says_so() {
+    let set = Instance::start();
+    let kept = |part: &str| {
+        let files = std::fs::read_dir(set.home().join(".audit")).unwrap().map_while(Result::ok).map(|one| one.path());
+        let lines = files.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
+        lines.map(|path| std::fs::read_to_string(path).unwrap()).any(|text| text.contains(part))
+    };
+    let nothing = "There is nothing that you said here and that I could forget.\n";
+    assert_eq!(set.ask("forget what I just said"), nothing);
+    assert!(!set.ctl(&["ask", "the spare key hangs behind the quincequince"]).status.success());
+    assert!(set.ask("add peculiarpears to the shopping list").contains("peculiarpears"));
+    assert!(kept("quincequince"));
+    let told = set.ask("please forget what I just said");
+    assert!(told.starts_with("I have forgotten what you said last"), "{told}");
+    assert!(set.ask("what is on the shopping list").contains("peculiarpears"), "what was done stays done");
+    assert!(kept("quincequince"), "only the last words");
+    // The question about the list came last, then what was said before it.
+    for _ in 0..2 {
+        assert!(set.ask("dimentica quello che ho detto").starts_with("Ho dimenticato"), "{told}");
+    }
+    assert!(!kept("quincequince"), "it stands nowhere any more");
+    assert_eq!(set.ask("forget that"), nothing);
+    set.verify();
+}

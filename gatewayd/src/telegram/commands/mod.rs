@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 
 use self::parse::Command;
 use crate::session::speaker::{NoteSink, Speaker, TurnNote};
+use crate::session::undo::OwnRequest;
 use crate::telegram::bot::{Bot, MAX_OWNERS_VIEWS, line};
 use crate::telegram::card::{self, Pressed};
 use crate::telegram::message_editor::{MessageEditor, outgoing};
@@ -184,8 +185,9 @@ impl Bot {
                 return;
             }
         };
-        let thing = crate::session::undo::asked(text).map(|(_, thing)| thing).unwrap_or_default();
-        let (end, text) = self.door.undo(speaker, registered.trace, who.lang, thing).await;
+        let request = crate::session::undo::asked(text)
+            .map_or_else(|| OwnRequest::TakeBack(String::new()), |(_, request)| request);
+        let (end, text) = self.door.done_here(speaker, registered.trace, who.lang, request).await;
         self.delivered(update, from, (registered.turn, registered.trace), end, &text).await;
     }
 
