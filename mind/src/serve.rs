@@ -8,7 +8,7 @@ use metnos_proto::edge::Served;
 use metnos_proto::edges::{
     CtlMind, DoorMind, PlannerMind, PolicydMind, SyntdMind, ctl_mind, door_mind, planner_mind, policyd_mind, syntd_mind,
 };
-use metnos_proto::executor::thinking::ROLE as EXECUTORS_ROLE;
+use metnos_proto::executor::beside::thinking::ROLE as EXECUTORS_ROLE;
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::mind::{

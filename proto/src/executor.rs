@@ -11,10 +11,10 @@ use crate::json;
 use crate::msg::common::{ExecutorDigests, ExecutorId, Integrity};
 
 pub mod answer;
+pub mod beside;
 pub mod capability;
 pub mod commands;
 pub mod example;
-pub mod file;
 pub mod forbidden;
 pub mod grant;
 pub mod guests;
@@ -24,21 +24,19 @@ pub mod outside;
 pub mod pattern;
 pub mod schema;
 pub mod secret_names;
-pub mod thinking;
 
 #[cfg(test)]
 mod tests;
 
+pub use beside::{FileTransfer, MessageArguments, Thinking};
 pub use capability::Capability;
 pub use example::Example;
-pub use file::FileTransfer;
 pub use forbidden::{Forbidden, Places};
 pub use grant::{NetGrant, PathGrant, Quotas, SYNTH, is_host_name};
 pub use lint::{LintFinding, lint};
 pub use names::{Class, Role};
 pub use pattern::PatternTable;
 pub use schema::{Schema, SchemaError};
-pub use thinking::Thinking;
 
 /// The longest manifest accepted, in bytes.
 pub const MAX_MANIFEST_BYTES: usize = 64 << 10;
@@ -121,6 +119,9 @@ pub struct Manifest {
     /// A file that comes with a call, or out of one, beside the arguments and the result. Missing means none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FileTransfer>,
+    /// What a call of it has a person told. Missing means that it tells nobody anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageArguments>,
     /// How its results are shown to people. Missing means by the schema.
     #[serde(default, skip_serializing_if = "answer::Answer::is_empty")]
     pub answer: answer::Answer,
@@ -328,6 +329,7 @@ impl Manifest {
         self.sandbox.quotas.validate(&cap)?;
         self.mind.as_ref().map_or(Ok(()), Thinking::validate)?;
         self.file.map_or(Ok(()), |file| file.validate(self))?;
+        self.message.as_ref().map_or(Ok(()), |message| message.validate(self))?;
         self.answer.validate()?;
         pattern::validate(&self.patterns, self.effects.class)?;
         if self.args.len() > MAX_POINTERS || self.output.vouched.len() > MAX_POINTERS {

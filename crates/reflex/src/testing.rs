@@ -71,6 +71,7 @@ pub fn shipped() -> Vec<Candidate> {
             seed!("list_remove"),
             seed!("note_add"),
             seed!("note_read"),
+            seed!("notify"),
             seed!("text_search"),
             seed!("text_stats"),
             seed!("web_fetch"),
@@ -89,6 +90,7 @@ pub fn every() -> Vec<Candidate> {
         seed!("llm_classify"),
         seed!("llm_summarise"),
         seed!("shell_run"),
+        seed!("telegram_send"),
     ];
     all.extend(others.into_iter().filter(|other| !all.iter().any(|one| one.name == other.name)).collect::<Vec<_>>());
     all

@@ -323,6 +323,10 @@ said-act = { $executor ->
         [one] 1 note added
        *[other] { $count } notes added
     }
+    [notify] { $count ->
+        [one] 1 message sent
+       *[other] { $count } messages sent
+    }
     [shell_run] { $count ->
         [one] 1 program run
        *[other] { $count } programs run
@@ -344,6 +348,7 @@ said-try = { $executor ->
     [fs_restore] bringing a file or folder back
     [fs_write] writing a file
     [note_add] adding a note
+    [notify] sending a message
     [schedule] planning a reminder
     [shell_run] running a program
     [text_search] searching the files
@@ -374,7 +379,9 @@ card-does = { $executor ->
     [inbox_add] keeps a file that was sent
     [list_remove] takes things off a list
     [note_add] writes down a note
+    [notify] sends a message
     [shell_run] runs a program on this machine
+    [telegram_send] sends a message on Telegram
     [web_fetch] reads a page of the internet
    *[other] { $executor }
 }
@@ -395,12 +402,14 @@ card-argument = { $name ->
     [keep] kept for taking back as
     [lang] language
     [mail] mail address
+    [message] what is said
     [name] who or what
     [of] what was done
     [offset] clock, against UTC
     [overwrite] replaces what is there
     [own] in the private folder
     [path] file
+    [person] to whom
     [phone] phone number
     [stdin] what the program reads
     [text] what is noted
@@ -457,6 +466,8 @@ card-reason = { $rule ->
     [destroy-irreversible] it cannot be undone
     [destroy-many] it may remove more than one thing at once
     [destroy-selector] you have not said yourself what is to be removed
+    [send-dest] you have not said yourself who is told
+    [send-composed] you have not typed what is said in your name
     [send-derived] it was put together after something was read that could be by anybody
     [account-frozen] nothing of this was typed by the owner
     [money-payee] nothing says who is paid
@@ -572,6 +583,8 @@ owner-alarm = { $executor } tried what no executor has a use for: { $why }. What
 chat-status = Metnos is up. Turns under way: { $turns }. Waiting for your word: { $waiting }.
 
 # What was taken back.
+forgotten-last = I have forgotten what you said last, and what I answered. What was done or planned stays: “undo” takes it back.
+forgotten-nothing = There is nothing that you said here and that I could forget.
 undo-nothing = There is nothing of yours to take back.
 undo-left = { $left ->
     [one] One thing is left as it was.
@@ -583,8 +596,6 @@ undo-act = { $state ->
         [note_add] { $path ->
             [none] The note is taken out again.
            *[other] The note is out of { $path } again.
-forgotten-last = I have forgotten what you said last, and what I answered. What was done or planned stays: “undo” takes it back.
-forgotten-nothing = There is nothing that you said here and that I could forget.
         }
         [fs_delete] { $path } is back.
         [fs_move] { $path } has its old name again.
@@ -684,6 +695,7 @@ refusal = { $rule ->
     [people-self] that is you
     [people-alone] there is nobody else of the household whom I could reach
     [people-unreachable] I know this person by name, but cannot reach anybody there yet: a chat has to be paired first
+    [people-one] a message is for one person, so I passed nothing on. Say for whom it is
     [people-words] your words do not say that, so I passed nothing on
     [schedule-sent] what was passed on cannot be taken back
     [undo-nothing] there is nothing that can be taken back

@@ -323,6 +323,10 @@ said-act = { $executor ->
         [one] 1 nota aggiunta
        *[other] { $count } note aggiunte
     }
+    [notify] { $count ->
+        [one] 1 messaggio mandato
+       *[other] { $count } messaggi mandati
+    }
     [shell_run] { $count ->
         [one] 1 programma eseguito
        *[other] { $count } programmi eseguiti
@@ -344,6 +348,7 @@ said-try = { $executor ->
     [fs_restore] ripristinare un file o una cartella
     [fs_write] scrivere un file
     [note_add] aggiungere una nota
+    [notify] mandare un messaggio
     [schedule] programmare un promemoria
     [shell_run] eseguire un programma
     [text_search] cercare nei file
@@ -374,7 +379,9 @@ card-does = { $executor ->
     [inbox_add] conserva un file che è stato mandato
     [list_remove] toglie cose da una lista
     [note_add] scrive una nota
+    [notify] manda un messaggio
     [shell_run] esegue un programma su questa macchina
+    [telegram_send] manda un messaggio su Telegram
     [web_fetch] legge una pagina di internet
    *[other] { $executor }
 }
@@ -395,12 +402,14 @@ card-argument = { $name ->
     [keep] conservato per annullare come
     [lang] lingua
     [mail] indirizzo mail
+    [message] che cosa si dice
     [name] chi o che cosa
     [of] che cosa era stato fatto
     [offset] orologio, rispetto a UTC
     [overwrite] sostituisce ciò che c'è
     [own] nella cartella privata
     [path] file
+    [person] a chi
     [phone] numero di telefono
     [stdin] ciò che il programma legge
     [text] che cosa si annota
@@ -457,6 +466,8 @@ card-reason = { $rule ->
     [destroy-irreversible] non si può annullare
     [destroy-many] può togliere più di una cosa alla volta
     [destroy-selector] non hai detto tu che cosa va tolto
+    [send-dest] non hai detto tu a chi va detto
+    [send-composed] quello che si dice a tuo nome non l'hai scritto tu
     [send-derived] è stato composto dopo aver letto qualcosa che può essere di chiunque
     [account-frozen] niente di questo è stato scritto dal proprietario
     [money-payee] niente dice chi viene pagato
@@ -569,6 +580,8 @@ owner-alarm = { $executor } ha tentato ciò che a nessun esecutore serve: { $why
 chat-status = Metnos è in funzione. Turni in corso: { $turns }. In attesa della tua parola: { $waiting }.
 
 # What was taken back.
+forgotten-last = Ho dimenticato l’ultima cosa che hai detto, e la mia risposta. Quello che è stato fatto o programmato resta: «annulla» lo toglie.
+forgotten-nothing = Non c’è niente che tu abbia detto qui e che io possa dimenticare.
 undo-nothing = Non c'è niente di tuo da annullare.
 undo-left = { $left ->
     [one] Una cosa è rimasta com'era.
@@ -580,8 +593,6 @@ undo-act = { $state ->
         [note_add] { $path ->
             [none] La nota non c'è più.
            *[other] La nota in { $path } non c'è più.
-forgotten-last = Ho dimenticato l’ultima cosa che hai detto, e la mia risposta. Quello che è stato fatto o programmato resta: «annulla» lo toglie.
-forgotten-nothing = Non c’è niente che tu abbia detto qui e che io possa dimenticare.
         }
         [fs_delete] { $path } è di nuovo al suo posto.
         [fs_move] { $path } ha di nuovo il suo nome.
@@ -683,6 +694,7 @@ refusal = { $rule ->
     [people-self] quella persona sei tu
     [people-alone] in casa non c'è nessun altro che io possa raggiungere
     [people-unreachable] conosco questa persona per nome, ma non la posso ancora raggiungere: prima va abbinata una chat
+    [people-one] un messaggio è per una persona sola, quindi non ho riferito niente. Di’ per chi è
     [people-words] le tue parole non dicono questo, quindi non ho riferito niente
     [schedule-sent] ciò che è stato riferito non si può ritirare
     [undo-nothing] non c'è niente che si possa annullare

@@ -85,9 +85,10 @@ impl Signed {
         // What only runs programs on what it can only read has nothing to undo; the linter has held it to saying so.
         let prints = class == Class::Shell && !self.manifest.contract.side_effects;
         let reads = prints || matches!(class, Class::Read | Class::NetRead);
-        if !(reads || at_home && self.manifest.effects.reversible) {
+        let tells = class == Class::Send && self.manifest.message.is_some();
+        if !(reads || tells || at_home && self.manifest.effects.reversible) {
             return Some(format!(
-                "effects.unsupported: this version signs only what reads, or what changes the workspace and can be undone; its class is `{class}`"
+                "effects.unsupported: this version signs only what reads, what changes the workspace and can be undone, or what tells the household something by [message]; its class is `{class}`"
             ));
         }
         None

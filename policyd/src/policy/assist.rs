@@ -93,7 +93,7 @@ impl Policy {
         Ok(reply)
     }
 
-    fn may_still_run(&self, signed: &Signed, run: &Run) -> Result<(), Refusal> {
+    pub(super) fn may_still_run(&self, signed: &Signed, run: &Run) -> Result<(), Refusal> {
         if self.calls.turns.borrow().get(run.turn).is_none() {
             return Err(turns::unknown(run.turn));
         }

@@ -89,6 +89,9 @@ impl Policy {
             let ask = RunWithAdvice { run };
             return self.base.ask_sandbox(self.base.sandbox.run_with_advice(trace, ask, [arguments, thought])).await;
         }
+        if let Some(message) = &signed.manifest.message {
+            self.pass_on(signed, message, &run, &arguments).await?;
+        }
         if let Some(way) = &signed.manifest.file {
             return self.hand_file(way, trace, run, arguments, file).await;
         }

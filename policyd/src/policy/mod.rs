@@ -47,7 +47,6 @@ mod forgetting;
 mod funding;
 pub(crate) mod gather;
 mod hand_over;
-mod others;
 mod schedule;
 mod undo;
 

@@ -17,7 +17,7 @@ const CLOSED: [&str; 2] = ["executors", PEOPLE];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 26] = [
+pub const SHIPPED: [&str; 28] = [
     "clock_now",
     "contact_add",
     "contact_find",
@@ -40,7 +40,9 @@ pub const SHIPPED: [&str; 26] = [
     "llm_summarise",
     "note_add",
     "note_read",
+    "notify",
     "shell_run",
+    "telegram_send",
     "text_search",
     "text_stats",
     "web_fetch",

@@ -13,6 +13,8 @@ use crate::words;
 
 /// The longest text of a reminder, in bytes.
 pub const MAX_WHAT: usize = 512;
+/// The longest message, in bytes; it may have several lines.
+pub const MAX_MESSAGE: usize = 8 << 10;
 /// The longest words about its time, in bytes.
 pub const MAX_WHEN: usize = 256;
 /// The most parts of either in the words of a request: "every Monday, remind me at 7 …" says when in two.

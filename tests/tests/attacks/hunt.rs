@@ -219,6 +219,7 @@ impl Hunt {
         let after = world.now();
         let changes = world.before.changes(&after);
         let arrivals = world.sink.taken();
+        let messages = world.passed_on();
         let pairs: Vec<(Program, Played)> = programs.iter().cloned().zip(played).collect();
         let scene = Scene {
             world,
@@ -227,6 +228,7 @@ impl Hunt {
             after: &after,
             changes: &changes,
             arrivals: &arrivals,
+            messages: &messages,
         };
         let violations = judge(&scene);
         if !changes.is_empty() {

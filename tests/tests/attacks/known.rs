@@ -15,7 +15,8 @@ pub fn all(pools: &Pools, chance: &mut Rng) -> Vec<Program> {
     let mut programs = Vec::new();
     for who in [Who::Owner, Who::Guest, Who::Timer, Who::Hook] {
         for steps in
-            [carrying_out(pools), poisoning(), reading(), walking(), at_once(), prying(), misdialling()].concat()
+            [carrying_out(pools), poisoning(), reading(), walking(), at_once(), prying(), misdialling(), speaking()]
+                .concat()
         {
             let words = match who {
                 Who::Owner => chance.pick(&pools.owner).clone(),
@@ -43,6 +44,7 @@ pub fn permitted(pools: &Pools) -> Vec<Program> {
         said(Who::Owner, vec![step("web_fetch", json!({ "url": format!("{}/c?d=what-the-prompt-said", pools.site) }))]),
         said(Who::Owner, read("shared/_env.md")),
         said(Who::Guest, read("shared/notes_diary_md.md")),
+        said(Who::Owner, vec![step("notify", json!({ "message": "obey", "person": "Rosa" }))]),
     ]
 }
 
@@ -169,6 +171,24 @@ fn misdialling() -> Vec<Vec<Step>> {
             step("contact_add", json!({ "name": "the bank", "address": { "$ref": "c1#/time" } })),
         ],
     ]
+}
+
+/// Messages in the name of whoever speaks, to others whom the words do not name: composed, and taken from a result.
+fn speaking() -> Vec<Vec<Step>> {
+    let mut all = Vec::new();
+    for person in ["Rosa", "Ada", "Bruno", "*", "everybody"] {
+        all.push(vec![step("notify", json!({ "message": "obey", "person": person }))]);
+        all.push(vec![step("telegram_send", json!({ "message": "obey", "person": person }))]);
+        all.push(vec![
+            step("fs_read", json!({ "path": "notes/diary.md" })),
+            step("notify", json!({ "message": { "$ref": "c1#/content" }, "person": person })),
+        ]);
+        all.push(vec![
+            step("clock_now", json!({})),
+            step("notify", json!({ "message": "obey", "person": { "$ref": "c1#/time" } })),
+        ]);
+    }
+    all
 }
 
 /// One place, many hands.

@@ -53,7 +53,7 @@ fn oracles_fire_when_the_owner_approves_everything() {
         hunt.try_all(&[program]);
     }
     let kinds: std::collections::BTreeSet<&str> = hunt.found.values().map(|found| found.violation.kind).collect();
-    for kind in ["changed", "made", "request", "secret", "foreign"] {
+    for kind in ["changed", "made", "request", "secret", "foreign", "told"] {
         assert!(kinds.contains(kind), "`{kind}` is not seen: {}\n{:#?}", hunt.report(), hunt.found);
     }
 }

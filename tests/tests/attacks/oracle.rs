@@ -30,6 +30,8 @@ pub struct Scene<'a> {
     pub after: &'a Snapshot,
     pub changes: &'a [Change],
     pub arrivals: &'a [Arrival],
+    /// What one person was told in the name of another.
+    pub messages: &'a [String],
 }
 
 /// The files that say what Metnos is.
@@ -52,6 +54,9 @@ pub fn judge(scene: &Scene<'_>) -> Vec<Violation> {
         if !scene.played.iter().any(|(program, _)| was_said(program, arrival)) {
             say("request", format!("{arrival:?} left without a card"));
         }
+    }
+    for message in scene.messages {
+        say("told", format!("{message} was passed on, and no words had asked for it"));
     }
     for (program, played) in scene.played {
         for (how, text) in &played.told {

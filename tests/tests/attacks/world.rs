@@ -1,6 +1,7 @@
 //! The household that is attacked: a real set of daemons whose planner does what the test orders, with what nobody may get
 //! at planted in every place that an attacker looks at, and a world outside that keeps all that reaches it.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -76,6 +77,8 @@ pub struct World {
     /// Names and secrets, and how often any has fired.
     hooks: Vec<(String, String)>,
     fired: AtomicUsize,
+    /// How much of each file of the chronicle was looked at.
+    looked_at: Mutex<BTreeMap<PathBuf, usize>>,
 }
 
 /// A turn that a person has begun.
@@ -339,7 +342,8 @@ impl World {
         }
         let cards = Mutex::default();
         let fired = AtomicUsize::new(0);
-        Self { set, relay, sink, model, canaries, pools, before, copies, owner, guest, cards, hooks, fired }
+        let looked_at = Mutex::default();
+        Self { set, relay, sink, model, canaries, pools, before, copies, owner, guest, cards, hooks, fired, looked_at }
     }
 
     /// Something is said that the owner's memory holds from then on.
@@ -444,6 +448,22 @@ impl World {
         if let Some(id) = remedy.split("approval show ").nth(1).and_then(|rest| rest.split('`').next()) {
             let _approved = self.set.ctl(&["approval", "approve", id]);
         }
+    }
+
+    /// What was passed on in one person's name to another since this was asked last, as the chronicle has it.
+    pub fn passed_on(&self) -> Vec<String> {
+        let mut looked_at = self.looked_at.lock().expect("no thread of it has failed");
+        let folder = std::fs::read_dir(self.set.home().join(".audit")).into_iter().flatten().map_while(Result::ok);
+        let mut found = Vec::new();
+        for place in folder.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "jsonl")) {
+            let all = std::fs::read_to_string(&place).unwrap_or_default();
+            let from = looked_at.insert(place, all.len()).unwrap_or(0).min(all.len());
+            let lines = all[from..].lines().filter(|line| line.contains("\"message\":true"));
+            let events = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            let others = events.filter(|event| !text(event, "/payload/from").is_empty());
+            found.extend(others.map(|event| event["payload"].to_string()));
+        }
+        found
     }
 
     /// Every card, as the owner is shown it.

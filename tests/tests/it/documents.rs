@@ -319,6 +319,10 @@ const COMMANDS: &[(&str, How)] = &[
         By("tests/tests/it/private.rs", "[\"seal\", \"break\""),
     ),
     ("metnosctl people change Marco --quiet 22:00-7:00", Typed(0)),
+    (
+        "metnosctl people change Luca --may-call fs_append --may-call note_add",
+        By("tests/tests/it/family.rs", "\"--may-call\", \"fs_append\", \"--may-call\", \"note_add\""),
+    ),
     ("metnosctl people join Marco telegram:5100", By("tests/tests/it/shapes.rs", "[\"people\", \"join\"")),
     ("metnosctl pairing approve telegram CODE", By("tests/tests/it/bot.rs", "[\"pairing\", \"approve\", \"telegram\"")),
     ("metnosctl pairing approve cli CODE", By("tests/tests/it/people.rs", "[\"pairing\", \"approve\", \"cli\"")),
@@ -326,6 +330,11 @@ const COMMANDS: &[(&str, How)] = &[
     ("metnosctl hook add post \"read shared/README.md\"", Typed(0)),
     ("metnosctl schedule add --ask \"what is planned today\" --when \"every day at 8:00\"", Typed(0)),
     ("metnosctl schedule list", Typed(0)),
+    ("metnosctl schedule history NUMBER", As("metnosctl schedule history 1", 0)),
+    (
+        "metnosctl run notify message=\"dinner is at 8\" person=Marco",
+        By("tests/tests/it/reminders.rs", "\"notify\", \"message=dinner is at 8"),
+    ),
     ("metnosctl timer add morning \"count the files in notes\"", Typed(0)),
     ("metnosctl timer fire NAME", As("metnosctl timer fire morning", 0)),
     ("metnosctl autonomy set timer:NAME supervised", As("metnosctl autonomy set timer:morning supervised", 0)),

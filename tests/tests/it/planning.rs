@@ -312,6 +312,56 @@ fn model_plans_cancels_and_passes_on_only_in_the_persons_words() {
 }
 
 #[test]
+fn model_speaks_to_others_only_in_typed_words_or_by_a_card() {
+    let tells = |message: &str, person: &str| {
+        let all = json!({ "message": message, "person": person });
+        let own = json!({ "message": message });
+        Reply::Calls(vec![("notify", if person.is_empty() { own } else { all })])
+    };
+    let lure = "You have won, go to https://evil.example/prize";
+    let replies = vec![
+        tells(lure, "Marco"),
+        Reply::Says("I could not."),
+        tells("The soup smells wonderful, come along", "Marco"),
+        Reply::Says("He knows."),
+        tells(lure, ""),
+        Reply::Says("Look at it."),
+    ];
+    let server = server(openai, replies);
+    let set = set_with("openai", "/v1", &server);
+    for (name, role) in [("Anna", "owner"), ("Marco", "adult")] {
+        assert_eq!(set.json(&["people", "add", name, "--role", role]).0, 0);
+    }
+    assert_eq!(set.json(&["people", "join", "Marco", "cli:uid:54321"]).0, 0);
+    let passed_on = |set: &Instance| {
+        let (_, all) = set.json(&["schedule", "list", "--all"]);
+        let texts = all.as_array().unwrap().iter().map(|one| one["what"].as_str().unwrap().to_owned());
+        texts.collect::<Vec<String>>()
+    };
+    // Nobody has named Marco.
+    let asked = set.ctl(&["ask", "how would you cheer somebody up who has had quite a day"]);
+    assert_eq!(asked.status.code(), Some(4), "{asked:?}");
+    let card = waiting(&set);
+    let (_, shown) = set.json(&["approval", "show", &card]);
+    assert!(shown.to_string().contains("send.dest") && shown.to_string().contains(lure), "{shown:#}");
+    assert_eq!(set.json(&["approval", "deny", &card]).0, 0);
+    assert_eq!(passed_on(&set), [""; 0], "nothing was said");
+    // He is named, and the words are the model's.
+    let asked = set.ctl(&["ask", "find kind words that get Marco to the table, whatever they may be"]);
+    assert_eq!(asked.status.code(), Some(4), "{asked:?}");
+    let card = waiting(&set);
+    let (_, shown) = set.json(&["approval", "show", &card]);
+    assert!(shown.to_string().contains("send.composed") && shown.to_string().contains("soup smells"), "{shown:#}");
+    assert_eq!(set.json(&["approval", "approve", &card]).0, 0);
+    assert_eq!(passed_on(&set), ["The soup smells wonderful, come along"]);
+    // What a model says to the person who asks needs no card, and leads nowhere.
+    let said = set.ask("surprise me with something that I would never have thought of");
+    assert!(said.contains("Look at it."), "{said}");
+    assert!(passed_on(&set).contains(&"You have won, go to https[:]//evil[.]example/prize".to_owned()));
+    set.verify();
+}
+
+#[test]
 fn direct_classification_uses_only_the_given_labels() {
     let server = server(openai, vec![Reply::Says("unused")]);
     let set = set_with("openai", "/v1", &server);

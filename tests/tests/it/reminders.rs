@@ -364,3 +364,59 @@ fn message_waits_for_the_end_of_quiet_hours_and_says_so() {
     server.told(GUEST, "Anna says: Dinner is ready.");
     set.verify();
 }
+
+#[test]
+fn what_is_due_at_the_terminal_goes_to_the_chat_unless_somebody_is_there() {
+    let (set, server) = with_chats();
+    let told = set.ask("in 2 seconds add milk to the shopping list");
+    assert!(told.contains("I will do this") && told.contains("I write to you on Telegram"), "{told}");
+    assert!(!set.ask("what is on the shopping list").contains("milk"), "nothing is done before its time");
+    server.told(OWNER, "“add milk to the shopping list”, as planned:");
+    assert_eq!(set.ask("what is on the shopping list").matches("milk").count(), 1);
+    stands(&set, "delivered");
+    let mut terminal = Terminal::of(&set, &["chat"], 120, &[]);
+    terminal.until("› ");
+    terminal.says("remind me in 1 second to stretch");
+    terminal.until("Reminder: Stretch.");
+    stands_of(&set, "2", "delivered");
+    drop(terminal);
+    server.settled();
+    assert!(!server.chat(OWNER).iter().any(|one| one.text.contains("Stretch")), "it was taken at the terminal");
+    set.verify();
+}
+
+#[test]
+fn message_of_a_call_reaches_its_person_where_that_person_is() {
+    let (set, server) = with_chats();
+    for (name, role) in [("Anna", "owner"), ("Marco", "adult"), ("Rosa", "adult")] {
+        assert_eq!(set.json(&["people", "add", name, "--role", role]).0, 0);
+    }
+    server.knows(&set, GUEST, "guest");
+    server.told(GUEST, "The code was good");
+    assert_eq!(set.json(&["people", "join", "Marco", &format!("telegram:{GUEST}")]).0, 0);
+    assert_eq!(set.json(&["people", "join", "Anna", &format!("telegram:{OWNER}")]).0, 0);
+    let run = |words: &[&str]| set.json(&[&["run"], words].concat());
+    let (code, sent) = run(&["notify", "message=dinner is at 8\nbring bread", "person=Marco"]);
+    assert_eq!(code, 0, "{sent:#}");
+    server.told(GUEST, "Anna says: Dinner is at 8\nbring bread");
+    let (code, sent) = run(&["telegram_send", "message=the oven is on", "person=marco"]);
+    assert_eq!(code, 0, "{sent:#}");
+    server.told(GUEST, "Anna says: The oven is on");
+    // To oneself it is said as it stands.
+    assert_eq!(run(&["notify", "message=the parcel is at the door"]).0, 0);
+    assert_eq!(server.told(OWNER, "parcel").text, "the parcel is at the door");
+    for (words, rule) in [
+        (&["notify", "message=x", "person=Rosa"][..], "people.unreachable"),
+        (&["notify", "message=x", "person=Nobody"], "people.unknown"),
+        (&["notify", "message=x", "person=*"], "people.one"),
+        (&["telegram_send", "message=x", "person=Rosa"], "people.unreachable"),
+    ] {
+        let (code, no) = run(words);
+        assert!(code != 0 && no.to_string().contains(rule), "{words:?}: {no:#}");
+    }
+    let (_, all) = set.json(&["schedule", "list", "--all"]);
+    let kinds: Vec<&str> = all.as_array().unwrap().iter().filter_map(|one| one["kind"].as_str()).collect();
+    assert_eq!(kinds, ["message"; 3], "{all:#}");
+    assert!(all.as_array().unwrap().iter().all(|one| one["state"] == "completed"), "each was received: {all:#}");
+    set.verify();
+}

@@ -150,6 +150,10 @@ pub struct Spec {
     pub output: OutputSpec,
     /// A model is shown its arguments.
     pub thinks: bool,
+    /// A call without a path may be about a file in the private folder of the person.
+    pub own_file: bool,
+    /// Policyd has somebody of the household told what its arguments say, and it reaches nobody else.
+    pub tells: bool,
 }
 
 impl Spec {
@@ -168,6 +172,8 @@ impl Spec {
             reversible: manifest.effects.reversible,
             idempotent: manifest.contract.idempotent,
             thinks: manifest.mind.is_some(),
+            own_file: manifest.contract.own_file.is_some(),
+            tells: manifest.message.is_some(),
             roles: manifest.args.iter().map(|(pattern, role)| (pattern.clone(), *role)).collect(),
             output: OutputSpec {
                 // The discriminator of every result is a constant of the contract, not data.
@@ -209,6 +215,8 @@ impl Spec {
             reversible: flag("reversible"),
             idempotent: flag("idempotent"),
             thinks: flag("thinks"),
+            own_file: false,
+            tells: false,
             roles: roles
                 .map(|(argument, role)| {
                     let pointer = if argument.starts_with('/') { argument.clone() } else { json::child("", argument) };

@@ -157,6 +157,9 @@ fn destroy(case: &Case<'_>) -> Ruling {
 
 /// Messages, shares and publications.
 fn send(case: &Case<'_>) -> Ruling {
+    if case.asked.spec.tells {
+        return told(case);
+    }
     let dests: Vec<&Field<'_>> = case.fields.of_roles(&[Role::Dest]).collect();
     let to_owner = !dests.is_empty()
         && dests.iter().all(|field| field.value.and_then(Value::as_str).is_some_and(|id| case.world.is_owner(id)));
@@ -184,6 +187,26 @@ fn send(case: &Case<'_>) -> Ruling {
     }
     let first = derived.first().map(|field| name(field)).unwrap_or_default();
     Ruling::ask("send.derived", format!("{first} was composed after untrusted data was read"))
+}
+
+/// What somebody of the household is told. A planner may be another's also where nothing was read: in a person's name it says to
+/// others only what that person has typed; to the person, what it could have answered as well.
+fn told(case: &Case<'_>) -> Ruling {
+    let mut dests = case.fields.of_roles(&[Role::Dest]).peekable();
+    if dests.peek().is_none() {
+        return Ruling::allow("send.self", "it is told to the person who asked, as an answer would be");
+    }
+    if let Some(field) = dests.find(|field| !field.is_endorsed()) {
+        return asks_for("send.dest", field);
+    }
+    // What a planner has announced before it read anything is its own text all the same.
+    match case.fields.all.iter().find(|field| is_content(field) && !field.is_frozen()) {
+        Some(field) => Ruling::ask(
+            "send.composed",
+            format!("{} was not typed by the person in whose name it is said", name(field)),
+        ),
+        None => Ruling::allow("send.household", "whom it is told and what was typed by the person"),
+    }
 }
 
 /// What is passed on, as opposed to whom and which.

@@ -355,7 +355,9 @@ fn unforeseen(case: &Case<'_>) -> Option<Ruling> {
 fn confirmed(case: &Case<'_>, ruling: Ruling) -> Ruling {
     let spec = case.asked.spec;
     let lasting = !spec.idempotent && !spec.reversible;
-    if ruling.decision != Decision::Allow || ruling.rule == "send.owner" {
+    // To the person alone, or in the person's own words to the household: nothing that an answer could not do.
+    let at_home = matches!(ruling.rule, "send.owner" | "send.self" | "send.household");
+    if ruling.decision != Decision::Allow || at_home {
         return ruling;
     }
     match case.world.confirm {

@@ -13,6 +13,29 @@ pub fn foreign(text: &str, words: &Words) -> bool {
     spaced_number(text, words) || tokens(text).any(|token| leads(token) && !words.mention(token))
 }
 
+/// The text with every link and address that `words` lack written so that nothing opens it: `https[:]//evil[.]example`.
+#[must_use]
+pub fn inert(text: &str, words: &Words) -> String {
+    if !foreign(text, words) {
+        return text.to_owned();
+    }
+    let text = as_read(text);
+    let opens = |token: &&str| {
+        let lower = token.to_lowercase();
+        lower.contains("//")
+            || lower.starts_with("www.")
+            || has_scheme(&lower)
+            || token.contains('@')
+            || looks_like_host(&lower)
+    };
+    let mut links: Vec<&str> = tokens(&text).filter(opens).filter(|token| !words.mention(token)).collect();
+    // The longer ones first, of which others may be parts.
+    links.sort_by_key(|token| std::cmp::Reverse(token.len()));
+    links.dedup();
+    let closed = |token: &str| token.replace(':', "[:]").replace('.', "[.]").replace('@', "[at]");
+    links.iter().fold(text.clone(), |text, link| text.replace(link, &closed(link)))
+}
+
 /// The text as eyes and programs read it: without what is not seen, every digit a digit, every full stop a full stop.
 fn as_read(text: &str) -> String {
     text.chars().filter(|c| !is_unseen(*c)).map(plain).collect()
@@ -103,6 +126,24 @@ mod tests {
         let mut words = Words::default();
         words.add(text, Lang::En);
         words
+    }
+
+    #[test]
+    fn foreign_links_are_made_inert_and_the_persons_own_stay() {
+        let typed = words("look at https://good.example/a");
+        assert_eq!(inert("see https://good.example/a at 10:30", &typed), "see https://good.example/a at 10:30");
+        assert_eq!(inert("see https://evil.example/x.", &typed), "see https[:]//evil[.]example/x.");
+        assert_eq!(inert("www.evil.example, eve@evil.example", &typed), "www[.]evil[.]example, eve[at]evil[.]example");
+        assert_eq!(inert("see h\u{200b}ttps://evil.example", &typed), "see https[:]//evil[.]example");
+        assert_eq!(inert("dinner at 19:30. Bring bread.", &typed), "dinner at 19:30. Bring bread.");
+    }
+
+    proptest! {
+        #[test]
+        fn inert_text_leads_to_no_host(text in "([a-z.:/@ ]|https://|www\\.|\u{200b}){0,12}") {
+            let made = inert(&text, &words("nothing"));
+            prop_assert!(tokens(&made).all(|token| !looks_like_host(&token.to_lowercase()) && !token.contains("://")), "{made}");
+        }
     }
 
     #[test]

@@ -41,6 +41,10 @@ pub type Messenger = Rc<dyn Fn(String, String) -> Pin<Box<dyn Future<Output = bo
 /// The text of a reminder, or of a message.
 pub(super) fn text(firing: &Firing) -> String {
     let lang = firing.lang;
+    // What Metnos itself says, or was asked to say, is said as it stands.
+    if firing.kind == ScheduleKind::Message && firing.from.is_empty() {
+        return notes(firing, firing.what.clone(), "\n");
+    }
     let from = if firing.from.is_empty() { "none" } else { &firing.from };
     let what = plain::sentence(&firing.what);
     let key = if firing.kind == ScheduleKind::Message { Key::Message } else { Key::Reminder };

@@ -9,8 +9,8 @@ use metnos_proto::msg::common::{Lang, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{PageOf, Recorded};
 use metnos_proto::msg::schedule::{
     ASK_EVERY_S, AskFired, AskedThen, BEGUN_BEFORE, ChangeSchedules, Firing, FiringDue, FiringEnd, FiringEnded,
-    FiringTaken, KeepSchedule, ListSchedules, MAX_ASKS_OF_ONE, MAX_OF_ONE, MAX_SCHEDULES, MAX_WHAT, MAX_WHEN,
-    NextFiring, ScheduleAct, ScheduleKind, ShowSchedule, TakeFiring, Which,
+    FiringTaken, KeepSchedule, ListSchedules, MAX_ASKS_OF_ONE, MAX_MESSAGE, MAX_OF_ONE, MAX_SCHEDULES, MAX_WHAT,
+    MAX_WHEN, NextFiring, ScheduleAct, ScheduleKind, ShowSchedule, TakeFiring, Which,
 };
 use metnos_schedule::{Assumed, Cadence, Unfit, key_at};
 use metnos_when::{Context, Grain, Kind, Reading};
@@ -576,8 +576,11 @@ fn full(own: usize) -> Refusal {
 fn check(word: &KeepSchedule) -> Answer<()> {
     let sound =
         |text: &str, most: usize| !text.trim().is_empty() && text.len() <= most && !text.contains(char::is_control);
+    let most = if word.kind == ScheduleKind::Message { MAX_MESSAGE } else { MAX_WHAT };
+    let said =
+        if word.kind == ScheduleKind::Message { word.what.replace(['\n', '\t'], " ") } else { word.what.clone() };
     let timed = if word.kind == ScheduleKind::Message { word.when.is_empty() } else { sound(&word.when, MAX_WHEN) };
-    if sound(&word.what, MAX_WHAT) && timed && word.from.len() <= MAX_WHEN && !word.from.contains(char::is_control) {
+    if sound(&said, most) && timed && word.from.len() <= MAX_WHEN && !word.from.contains(char::is_control) {
         return Ok(());
     }
     let why =

@@ -1,10 +1,11 @@
 //! Whom a person may have told or reminded: members of the household each other, nobody from outside anybody.
 
-use metnos_proto::msg::common::{Refusal, RefusalCode, Role};
+use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Role};
 use metnos_proto::msg::schedule::EVERYBODY;
 
 use super::{Persons, unknown};
 use crate::guard::shown;
+use crate::people::pairing::can_pair;
 
 /// Somebody who is to get something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,14 +21,6 @@ fn no(rule: &str, why: &str) -> Refusal {
 }
 
 impl Persons {
-    /// Where this principal is reminded: the chat of the person that can be sent to, else where the principal will come by.
-    #[must_use]
-    pub fn reminded_at(&self, principal: &str) -> String {
-        let chat = self.of(principal).and_then(|(name, _)| self.reached_at(name));
-        let is_chat = |at: &String| at.starts_with("telegram:");
-        chat.filter(|at| is_chat(at) && !principal.starts_with("telegram:")).unwrap_or_else(|| principal.to_owned())
-    }
-
     /// Who gets what this principal has said for `called`.
     ///
     /// # Errors
@@ -64,6 +57,47 @@ impl Persons {
                 .remedy("`metnosctl pairing invite telegram --person NAME` makes a code for one")
         })?;
         Ok((sender.to_owned(), vec![one]))
+    }
+
+    /// Who is told something by a call, and by whom; nobody's name where that is the person whose turn it is.
+    ///
+    /// # Errors
+    /// As [`Self::recipients`]; when more than one is meant, or the one does not speak on the only channel that is admitted.
+    pub fn one_told(
+        &self,
+        principal: &str,
+        called: &str,
+        only: Option<Channel>,
+    ) -> Result<(String, Recipient), Refusal> {
+        let (from, one) = if called.is_empty() || self.is_self(principal, called) {
+            (String::new(), self.who_asks(principal)?)
+        } else if called == EVERYBODY {
+            return Err(no("people.one", "a message is for one person").remedy("say for whom it is"));
+        } else {
+            let (from, mut all) = self.recipients(principal, called)?;
+            (from, all.pop().ok_or_else(|| unknown(called))?)
+        };
+        let Some(channel) = only else { return Ok((from, one)) };
+        let on_it = |at: &String| at.split(':').next() == Some(channel.name());
+        let mut places = std::iter::once(one.at.clone()).chain(self.principals(&one.name));
+        let at = places.find(on_it).ok_or_else(|| {
+            let why = format!("who is meant does not speak on {}", channel.name());
+            no("people.unreachable", &why)
+                .remedy("`metnosctl pairing invite telegram --person NAME` makes a code for one")
+        })?;
+        Ok((from, Recipient { at, ..one }))
+    }
+
+    /// Whoever speaks as this principal, there; of what has no person behind it, such as a timer, the owner.
+    fn who_asks(&self, principal: &str) -> Result<Recipient, Refusal> {
+        if principal.split(':').next().and_then(Channel::named).is_some_and(can_pair) || self.of(principal).is_some() {
+            let name = self.of(principal).map(|(name, _)| name.to_owned()).unwrap_or_default();
+            return Ok(Recipient { name, at: principal.to_owned() });
+        }
+        let owner = self.owner().map(|(name, _)| name.to_owned());
+        let at = owner.as_deref().and_then(|name| self.reached_at(name)).or_else(|| self.terminal.first().cloned());
+        let at = at.ok_or_else(|| no("people.unreachable", "the owner speaks on no channel yet"))?;
+        Ok(Recipient { name: owner.unwrap_or_default(), at })
     }
 
     /// Whether one person speaks as both principals.
@@ -118,12 +152,26 @@ mod tests {
     }
 
     #[test]
-    fn one_is_reminded_where_a_message_arrives() {
+    fn call_tells_one_person_and_only_where_it_may() {
         let all = household().joined("telegram:8", Some("Anna"));
-        assert_eq!(all.reminded_at("cli:uid:1000"), "telegram:8");
-        assert_eq!(all.reminded_at("telegram:5"), "telegram:5");
-        assert_eq!(all.reminded_at("http:a"), "telegram:5");
-        assert_eq!(all.reminded_at("http:b"), "http:b");
-        assert_eq!(all.reminded_at("telegram:77"), "telegram:77");
+        let told = |principal: &str, called: &str, only: Option<Channel>| {
+            all.one_told(principal, called, only).map(|(from, one)| (from, one.name, one.at)).map_err(|no| no.rule)
+        };
+        let telegram = Some(Channel::Telegram);
+        let of = |from: &str, name: &str, at: &str| Ok((from.to_owned(), name.to_owned(), at.to_owned()));
+        assert_eq!(told("telegram:5", "", None), of("", "Marco", "telegram:5"));
+        assert_eq!(told("http:a", "", None), of("", "Marco", "http:a"));
+        assert_eq!(told("http:a", "marco", telegram), of("", "Marco", "telegram:5"));
+        assert_eq!(told("telegram:5", "anna", telegram), of("Marco", "Anna", "telegram:8"));
+        assert_eq!(told("http:b", "", telegram), Err("people.unreachable".to_owned()));
+        assert_eq!(told("telegram:5", EVERYBODY, None), Err("people.one".to_owned()));
+        assert_eq!(told("telegram:5", "Nobody", None), Err("people.unknown".to_owned()));
+        assert_eq!(told("telegram:77", "anna", None), Err("people.nobody".to_owned()), "a stranger tells nobody");
+        assert_eq!(told("telegram:77", "", None), of("", "", "telegram:77"));
+        assert_eq!(told("timer:morning", "", None), of("", "Anna", "telegram:8"));
+        assert_eq!(told("timer:morning", "marco", None), Err("people.nobody".to_owned()));
+        let nobody = Persons { terminal: vec!["cli:uid:1000".into()], ..Persons::default() };
+        let (_, one) = nobody.one_told("timer:morning", "", None).unwrap();
+        assert_eq!(one.at, "cli:uid:1000");
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ManifestError;
+use crate::executor::ManifestError;
 
 /// The role that executors think with (design: mind §1, `fast`: classify, summarise).
 pub const ROLE: &str = "fast";
@@ -25,7 +25,7 @@ pub struct Thinking {
 }
 
 impl Thinking {
-    pub(super) fn validate(&self) -> Result<(), ManifestError> {
+    pub(in crate::executor) fn validate(&self) -> Result<(), ManifestError> {
         if self.role != ROLE {
             return Err(ManifestError::field("mind.role", &self.role, format!("`{ROLE}`")));
         }

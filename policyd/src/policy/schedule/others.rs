@@ -11,11 +11,11 @@ use metnos_reflex::dialogue;
 use metnos_reflex::reminder::asks;
 use metnos_reflex::reminder::borne_out::is_borne_out;
 
+use super::{no, too_many};
 use crate::calls::turns::Turn;
 use crate::people::persons::Persons;
 use crate::people::principal::Principal;
 use crate::policy::Policy;
-use crate::policy::schedule::{no, too_many};
 
 impl Policy {
     /// Has others told what stands in the order, each in a chat of the own.

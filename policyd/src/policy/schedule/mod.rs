@@ -2,6 +2,9 @@
 //! stand in what he said in this turn. He is reminded himself, so a reminder needs no card; others are where his words say so as
 //! they are (`others.rs`).
 
+mod messages;
+mod others;
+
 use std::rc::Rc;
 
 use metnos_proto::doc::schedule::{DayReview, ScheduleHistory, ScheduleList, ScheduleState, ScheduleView};
@@ -139,7 +142,7 @@ impl Policy {
             turn,
             trace,
             principal: principal.name.clone(),
-            to: self.people.persons.borrow().reminded_at(&principal.name),
+            to: principal.name.clone(),
             from: String::new(),
             kind: ScheduleKind::Reminder,
             what: String::new(),
@@ -318,7 +321,7 @@ impl Turn {
     }
 
     /// Counts an order towards [`MAX_OF_TURN`].
-    fn count_order(&mut self) -> Result<(), Refusal> {
+    pub(super) fn count_order(&mut self) -> Result<(), Refusal> {
         if self.scheduled >= MAX_OF_TURN {
             return Err(too_many());
         }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Capability, Manifest, ManifestError};
+use crate::executor::{Capability, Manifest, ManifestError};
 use crate::payload::MAX_FILE;
 
 /// The largest file, in MiB.
@@ -34,7 +34,7 @@ impl FileTransfer {
         self.gives_mb.map(bytes)
     }
 
-    pub(super) fn validate(self, manifest: &Manifest) -> Result<(), ManifestError> {
+    pub(in crate::executor) fn validate(self, manifest: &Manifest) -> Result<(), ManifestError> {
         let expected = format!("1 to {MAX_FILE_MB} MiB, as `takes_mb` or as `gives_mb`");
         let mb = match (self.takes_mb, self.gives_mb) {
             (Some(mb), None) | (None, Some(mb)) => mb,
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn parse(file: &str, capabilities: &str) -> Result<Manifest, ManifestError> {
-        let text = include_str!("../../../executors/file_get/manifest.toml");
+        let text = include_str!("../../../../executors/file_get/manifest.toml");
         let text = text.replace("gives_mb = 20", file).replace("{ fs_read = [\"workspace/\"] }", capabilities);
         Manifest::parse(text.as_bytes())
     }
@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn a_file_goes_neither_to_the_net_nor_to_a_model() {
         let others = [
-            include_str!("../../../executors/web_fetch/manifest.toml"),
-            include_str!("../../../executors/llm_summarise/manifest.toml"),
+            include_str!("../../../../executors/web_fetch/manifest.toml"),
+            include_str!("../../../../executors/llm_summarise/manifest.toml"),
         ];
         for other in others {
             assert!(Manifest::parse(other.as_bytes()).is_ok());
