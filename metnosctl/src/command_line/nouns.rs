@@ -339,6 +339,10 @@ pub struct PersonToChange {
     /// When this person is not disturbed by what others send, such as 22:00-7:00; `none` for never
     #[arg(long, value_name = "HOURS", value_parser = quiet_hours)]
     pub quiet: Option<QuietHours>,
+    /// An executor that this child calls without asking, in the folders that the child reads; may be given several times, in place
+    /// of those before. `none` for none
+    #[arg(long, value_name = "EXECUTOR")]
+    pub may_call: Vec<String>,
 }
 
 /// Quiet hours as they are given: none where there are to be none.

@@ -27,6 +27,7 @@ pub fn persons(screen: &mut Screen, instance: &Instance, command: &PeopleCommand
             quiet: change.quiet.map(|quiet| quiet.0),
             role: change.role,
             also: Some(change.also.clone()).filter(|also| !also.is_empty()),
+            may_call: may_call(&change.may_call),
         }),
         PeopleCommand::Join { name, principal } => {
             PersonsAsk::Join(JoinPerson { person: name.clone(), principal: principal.clone() })
@@ -57,6 +58,11 @@ fn asked(person: &PersonToAdd) -> AddPerson {
     AddPerson { name: person.name.clone(), role: person.role, also: person.also.clone() }
 }
 
+/// What a child may call from now on; `None` for as before.
+fn may_call(named: &[String]) -> Option<Vec<String>> {
+    if named == ["none"] { Some(Vec::new()) } else { Some(named.to_vec()).filter(|named| !named.is_empty()) }
+}
+
 fn all(screen: &mut Screen, PersonList(all): &PersonList) -> Result<(), CtlError> {
     if all.is_empty() {
         return screen.line("Nobody is known by name. `metnosctl people add NAME --role owner` begins with you.");
@@ -79,6 +85,10 @@ fn person(screen: &mut Screen, one: &PersonView) -> Result<(), CtlError> {
     }
     if let Some(quiet) = &one.quiet {
         screen.line(&format!("Not disturbed by what others send: {quiet}."))?;
+    }
+    if !one.may_call.is_empty() {
+        let calls = listed(&one.may_call);
+        screen.line(&format!("Calls {calls} without asking, in the folders that {} reads.", one.name))?;
     }
     if let Some(folder) = &one.folder {
         screen.line(&format!("What lies in {folder}/ of the workspace is shown to {} alone.", one.name))?;

@@ -151,6 +151,11 @@ impl Principals {
             world.guest_folders.push(guests::private(own));
         }
         world.guest_writes = principal.standing == Standing::Guest && !automatic;
+        if !automatic && let Some(child) = self.persons.borrow().child(asker) {
+            world.may_call = child.may_call.iter().cloned().collect();
+            let own = world.own_folder.as_deref().map(guests::private);
+            world.own_is_there = own.is_some_and(|own| self.base.perimeter.files.identity(&own).is_some());
+        }
         if principal.standing == Standing::Owner {
             world.owner.insert(fold(&principal.name));
             world.owner.extend(self.owner_chats().iter().map(|name| fold(name)));

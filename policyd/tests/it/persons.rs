@@ -104,7 +104,13 @@ fn persons_role_decides_what_their_principals_are() {
         assert_eq!(house.standing("3").await, (Standing::Guest, Level::ReadOnly));
         assert_eq!(house.standing("4").await, (Standing::Guest, Level::ReadOnly));
         let change = |name: &str, role| {
-            PersonsAsk::Change(ChangePerson { name: name.to_owned(), role: Some(role), also: None, quiet: None })
+            PersonsAsk::Change(ChangePerson {
+                name: name.to_owned(),
+                role: Some(role),
+                also: None,
+                quiet: None,
+                may_call: None,
+            })
         };
         let open = house.says("3", "hello").await;
         house.persons(change("luca", Role::Adult)).await.unwrap();
@@ -114,7 +120,9 @@ fn persons_role_decides_what_their_principals_are() {
         assert!(planner.schedule(NO, order, []).await.is_err(), "a turn of the child's is over");
         assert_eq!(house.persons(change("Luca", Role::Owner)).await.unwrap_err().rule, "people.form");
         let night = Quiet::read("22:00-7:00");
-        let quiet = |quiet| PersonsAsk::Change(ChangePerson { name: "luca".into(), role: None, also: None, quiet });
+        let quiet = |quiet| {
+            PersonsAsk::Change(ChangePerson { name: "luca".into(), role: None, also: None, quiet, may_call: None })
+        };
         assert_eq!(house.persons(quiet(Some(night))).await.unwrap()["quiet"], "22:00-7:00");
         let told = || house.world.memory.household.borrow().people.iter().find(|one| one.name == "Luca").unwrap().quiet;
         assert_eq!(told(), night, "memoryd knows");

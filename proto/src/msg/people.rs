@@ -11,6 +11,8 @@ use crate::words;
 pub const MAX_NAME: usize = 32;
 /// The longest name of a person, in characters.
 pub const MAX_PERSON: usize = 40;
+/// The most executors that a child calls without asking.
+pub const MAX_MAY_CALL: usize = 32;
 /// The most persons.
 pub const MAX_PERSONS: usize = 32;
 /// The most other names of a person.
@@ -148,6 +150,9 @@ words! {
         pub role: Option<Role>,
         /// What else the others say from now on; none for as before.
         pub also: Option<Vec<String>>,
+        /// The executors that this person, a child, calls without asking from now on; none for as before. At most
+        /// [`MAX_MAY_CALL`].
+        pub may_call: Option<Vec<String>>,
     }
 
     /// See [`PersonsAsk::Join`].

@@ -105,6 +105,45 @@ fn supervised_guest_writes_shared_files_and_undoes_his_own_act() {
 }
 
 #[test]
+fn child_does_without_asking_what_the_owner_chose_and_nothing_else() {
+    let set = Plan::new().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
+    set.is_grown();
+    let child = Web::of(&set).paired(&set, "guest");
+    let ask = |words: &str| said(&child.say(words).until("done"));
+    let (_, paired) = set.json(&["pairing", "list"]);
+    let known = paired["known"].as_array().unwrap().iter().filter_map(|one| one["principal"].as_str());
+    let principal = known.filter(|name| name.starts_with("http:")).next_back().unwrap().to_owned();
+    assert_eq!(set.json(&["people", "add", "Luca", "--role", "child"]).0, 0);
+    assert_eq!(set.json(&["people", "join", "Luca", &principal]).0, 0);
+    let _ = ask("add eggs to the shopping list");
+    assert_eq!(waiting(&set), 1, "what a child changes waits for an adult");
+    let odd = set.ctl(&["people", "change", "Luca", "--may-call", "Fs Append"]);
+    assert!(!odd.status.success(), "{odd:?}");
+    let change = ["people", "change", "Luca", "--may-call", "fs_append", "--may-call", "note_add"];
+    let (code, luca) = set.json(&change);
+    assert_eq!((code, &luca["may_call"]), (0, &serde_json::json!(["fs_append", "note_add"])), "{luca:#}");
+    let told = ask("add milk to the shopping list");
+    let shared = set.workspace("shared/shopping.md");
+    assert_eq!(std::fs::read_to_string(&shared).unwrap_or_else(|error| panic!("{error}: {told}")), "- milk\n");
+    // The first note makes the own folder, and an adult allows that.
+    let _ = ask("note that the dog likes ham");
+    let (_, cards) = set.json(&["approval", "list"]);
+    let note = cards.as_array().unwrap().iter().find(|card| card.to_string().contains("note_add")).unwrap();
+    assert_eq!(set.json(&["approval", "approve", note["id"].as_str().unwrap()]).0, 0);
+    assert!(text(&set, "people/luca/notes.md").contains("ham"));
+    let _ = ask("note that the cat likes tuna");
+    assert!(text(&set, "people/luca/notes.md").contains("tuna"));
+    assert_eq!(waiting(&set), 2, "the eggs and the first note, and nothing else");
+    let _ = ask("write notes/mine.md: hello");
+    assert!(!set.workspace("notes/mine.md").exists());
+    // Of a grown-up nothing of the kind is said, and a list does not outlive the childhood.
+    let (code, luca) = set.json(&["people", "change", "Luca", "--role", "guest"]);
+    assert_eq!((code, &luca["may_call"]), (0, &serde_json::json!([])), "{luca:#}");
+    assert_ne!(set.json(&["people", "change", "Luca", "--may-call", "fs_append"]).0, 0);
+    set.verify();
+}
+
+#[test]
 fn times_are_shown_on_the_instance_clock() {
     let set = Instance::start();
     set.is_grown();

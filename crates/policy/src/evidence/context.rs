@@ -86,6 +86,10 @@ pub struct World {
     pub guest_folders: Vec<String>,
     /// The owner lets this guest write there without asking, as far as it can be undone.
     pub guest_writes: bool,
+    /// Whether the private folder is there already. What makes it is asked for, where anything is.
+    pub own_is_there: bool,
+    /// The executors that the owner lets a child call without asking.
+    pub may_call: BTreeSet<String>,
     /// The name of the private folder of the person whose turn it is. No other private folder exists in this turn.
     pub own_folder: Option<String>,
 }
@@ -106,6 +110,8 @@ impl World {
             places,
             guest_folders: guests::folders(&[]),
             guest_writes: false,
+            own_is_there: false,
+            may_call: BTreeSet::new(),
             own_folder: None,
         }
     }

@@ -7,7 +7,7 @@ pub mod guard;
 pub mod net;
 
 use metnos_proto::executor::guests::{self, Privacy};
-use metnos_proto::executor::{Class, Role};
+use metnos_proto::executor::{Class, EVERYBODY, Role};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{Label, Level};
 
@@ -187,7 +187,10 @@ impl Case<'_> {
 /// Whether a rule speaks of what a principal may do without asking, and not of where arguments came from.
 #[must_use]
 pub fn is_about_autonomy(rule: &str) -> bool {
-    matches!(rule, "guest.supervised" | "guest.write" | "level.readonly" | "confirm.card" | "turn.questions")
+    matches!(
+        rule,
+        "guest.supervised" | "people.may" | "guest.write" | "level.readonly" | "confirm.card" | "turn.questions"
+    )
 }
 
 fn first_match(case: &Case<'_>) -> Ruling {
@@ -239,6 +242,42 @@ fn below_workspace(case: &Case<'_>, text: &str) -> Option<String> {
 
 /// A guest whom the owner lets write what guests may read, where it can be undone.
 fn is_let_write(case: &Case<'_>) -> bool {
+    case.world.guest_writes && case.world.level != Level::ReadOnly && writes_what_is_read(case)
+}
+
+/// A child whom the owner lets call this executor: where a guest may be let write, in the own folder as well, and with no word of a
+/// text that the child has not said in this turn.
+fn is_chosen(case: &Case<'_>) -> bool {
+    let everybody = |field: &Field<'_>| {
+        field.pointer.strip_prefix('/') == Some(EVERYBODY) && field.value != Some(&serde_json::Value::Bool(false))
+    };
+    // A call without a file is about the one in the own folder, unless it says that it is for everybody.
+    let own = case.asked.spec.own_file
+        && case.world.own_folder.is_some()
+        && case.world.own_is_there
+        && case.asked.spec.reversible
+        && case.fields.of_roles(&[Role::Path, Role::Selector, Role::Dest]).next().is_none()
+        && !case.fields.all.iter().any(everybody);
+    case.world.may_call.contains(&case.asked.spec.name) && (own || writes_what_is_read(case)) && is_heard(case)
+}
+
+/// Whether each word of the texts that are handed over stands in what was just said here. A child's words make no context clean, so
+/// they are looked at themselves: what was read has no say in it.
+fn is_heard(case: &Case<'_>) -> bool {
+    let is_said = |text: &str| {
+        let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().any(char::is_alphabetic));
+        words.all(|word| case.context.heard.mention(word))
+    };
+    case.fields.of_roles(&[Role::Payload, Role::Query]).all(|field| match field.value {
+        Some(serde_json::Value::String(text)) => is_said(text),
+        Some(serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_)) => true,
+        // A reference, or something with parts.
+        Some(serde_json::Value::Array(_) | serde_json::Value::Object(_)) | None => false,
+    })
+}
+
+/// Whether it makes or changes only files in the folders that this person reads, and can be undone.
+fn writes_what_is_read(case: &Case<'_>) -> bool {
     let at_home = matches!(case.asked.spec.effect, Effect::Of(Class::SelfCreate | Class::SelfModify));
     let within = |field: &Field<'_>| {
         let below = field.value.and_then(serde_json::Value::as_str).and_then(|text| below_workspace(case, text));
@@ -247,9 +286,7 @@ fn is_let_write(case: &Case<'_>) -> bool {
         })
     };
     let files = [Role::Path, Role::Selector, Role::Dest];
-    case.world.guest_writes
-        && case.world.level != Level::ReadOnly
-        && at_home
+    at_home
         && case.asked.spec.reversible
         && case.fields.of_roles(&files).next().is_some()
         && case.fields.of_roles(&files).all(within)
@@ -317,6 +354,9 @@ fn not_his_to_write(case: &Case<'_>) -> Option<Ruling> {
     }
     let class = case.asked.spec.effect.name();
     match (case.context.who, case.world.level) {
+        (Who::Guest, _) if is_chosen(case) => {
+            Some(Ruling::allow("people.may", "the owner lets this child do that in the folders that the child reads"))
+        }
         (Who::Guest, Level::Supervised | Level::Full) if is_let_write(case) => {
             Some(Ruling::allow("guest.supervised", "the owner lets this guest write in the folders that guests read"))
         }

@@ -148,6 +148,80 @@ fn guest_gets_one_answer_about_anything_he_may_not_read() {
 }
 
 #[test]
+fn child_calls_what_was_chosen_where_the_child_reads_and_nothing_more() {
+    let chosen = || {
+        let mut bench = Bench::new("x", "self_modify", json!({"/path": "path", "/text": "payload"}));
+        (bench.context.who, bench.world.level) = (Who::Guest, Level::ReadOnly);
+        bench.context.said("Add milk and two lemons", true, Lang::En);
+        bench.world.guest_folders = vec!["shared".into(), "people/luca".into()];
+        bench.world.own_folder = Some("luca".into());
+        bench.world.own_is_there = true;
+        bench.world.may_call.insert("e".into());
+        bench
+    };
+    let bench = chosen();
+    for path in ["shared/list.md", "people/luca/notes.md"] {
+        assert_eq!(bench.says(json!({"path": path})), (Allow, "people.may"), "{path}");
+    }
+    for path in ["notes/list.md", "shared", "people/anna/notes.md", "/etc/passwd", "shared/../MEMORY.md"] {
+        assert_ne!(bench.says(json!({"path": path})).0, Allow, "{path}");
+    }
+    // What names no file is about the child's own, where the executor has such a file, and never about everybody's.
+    assert_eq!(bench.says(json!({"text": "milk"})), (Ask, "guest.write"));
+    let mut own = chosen();
+    own.spec.own_file = true;
+    assert_eq!(own.says(json!({"text": "milk"})), (Allow, "people.may"));
+    assert_eq!(own.says(json!({"text": "milk", "everybody": false})), (Allow, "people.may"));
+    assert_eq!(own.says(json!({"text": "milk", "everybody": true})), (Ask, "guest.write"));
+    own.world.own_is_there = false;
+    assert_eq!(own.says(json!({"text": "milk"})), (Ask, "guest.write"), "what makes the folder is asked for");
+    own.world.own_is_there = true;
+    own.world.own_folder = None;
+    assert_eq!(own.says(json!({"text": "milk"})), (Ask, "guest.write"));
+    let shared = json!({"path": "shared/list.md", "text": "- milk\n- lemons (2)\n"});
+    assert_eq!(chosen().tainted().says(shared.clone()), (Allow, "people.may"), "no word of it was read anywhere");
+    for text in ["- milk from evil.example", "obey", "- mil"] {
+        let foreign = json!({"path": "shared/list.md", "text": text});
+        assert_eq!(chosen().says(foreign), (Ask, "guest.write"), "{text}: the child has not said that");
+    }
+    for class in ["destroy", "send", "shell", "schedule", "money"] {
+        let mut bench = chosen();
+        bench.spec.effect = Effect::named(class);
+        assert_eq!(bench.says(shared.clone()), (Ask, "guest.write"), "{class}");
+    }
+    let mut lasting = chosen();
+    lasting.spec.reversible = false;
+    assert_eq!(lasting.says(shared.clone()), (Ask, "guest.write"));
+    let mut other = chosen();
+    other.world.may_call = ["another".to_owned()].into();
+    assert_eq!(other.says(shared), (Ask, "guest.write"));
+}
+
+#[test]
+fn others_are_told_only_what_the_person_typed_also_where_it_was_announced() {
+    let prompt = "tell Marco that dinner is ready";
+    let bench = |prompt: &str| {
+        let mut bench = Bench::new(prompt, "send", json!({"/person": "dest", "/message": "payload"}));
+        bench.spec.tells = true;
+        (bench.spec.reversible, bench.world.confirm) = (false, Confirm::Card);
+        bench
+    };
+    let said = |message: &str| json!({"person": "Marco", "message": message});
+    assert_eq!(bench(prompt).says(said("dinner is ready")), (Allow, "send.household"));
+    assert_eq!(bench(prompt).says(json!({"person": "Anna", "message": "dinner is ready"})), (Ask, "send.dest"));
+    let lure = Value::from("come and pay Eve");
+    assert_eq!(bench(prompt).says(said("come and pay Eve")), (Ask, "send.composed"));
+    let announced = bench(prompt).slot(&[("/message", Some(lure)), ("/person", Some("Marco".into()))], 1);
+    assert_eq!(announced.says(said("come and pay Eve")), (Ask, "send.composed"), "a slot is the planner's");
+    // To the person who asks it is what an answer is; after reading, it must have been foreseen.
+    assert_eq!(bench(prompt).says(json!({"message": "come and pay Eve"})), (Allow, "send.self"));
+    assert_eq!(bench(prompt).tainted().says(json!({"message": "come and pay Eve"})), (Ask, "intent.none"));
+    let mut guest = bench(prompt);
+    guest.context.who = Who::Guest;
+    assert_eq!(guest.says(said("dinner is ready")), (Ask, "guest.write"));
+}
+
+#[test]
 fn strangers_are_denied_and_guests_may_only_read() {
     let mut bench = Bench::new("x", "read", json!({}));
     bench.context.who = Who::Unpaired;

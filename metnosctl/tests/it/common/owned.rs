@@ -117,6 +117,7 @@ pub fn persons(ask: &PersonsAsk) -> PersonsAnswer {
         role: Role::Child,
         also: vec![NASTY.into()],
         principals: vec!["telegram:1".into()],
+        may_call: Vec::new(),
         quiet: None,
         reached_at: Some("telegram:1".into()),
         folder: Some(NASTY.into()),

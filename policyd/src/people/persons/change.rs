@@ -2,8 +2,9 @@
 //! one.
 
 use metnos_proto::doc::people::{PersonRemoved, PersonsAnswer};
-use metnos_proto::msg::common::{Refusal, RefusalCode};
-use metnos_proto::msg::people::{AddPerson, ChangePerson, JoinPerson, PersonsAsk};
+use metnos_proto::executor::is_name;
+use metnos_proto::msg::common::{Refusal, RefusalCode, Role};
+use metnos_proto::msg::people::{AddPerson, ChangePerson, JoinPerson, MAX_MAY_CALL, PersonsAsk};
 use rusqlite::params;
 
 use super::{Person, Persons, role_name, unknown};
@@ -11,6 +12,21 @@ use crate::guard::shown;
 use crate::people::Principals;
 use crate::people::pairing::Forget;
 use crate::store::{not_durable, signed};
+
+/// The names of executors, each once and in their order.
+fn sound(mut names: Vec<String>) -> Result<Vec<String>, Refusal> {
+    if let Some(odd) = names.iter().find(|name| !is_name(name)) {
+        let why = format!("{} is no name of an executor: `metnosctl executor list` shows them", shown(odd));
+        return Err(Refusal::new(RefusalCode::Invalid, "people.may", why));
+    }
+    names.sort();
+    names.dedup();
+    if names.len() > MAX_MAY_CALL {
+        let why = format!("a child calls at most {MAX_MAY_CALL} executors without asking, not {}", names.len());
+        return Err(Refusal::new(RefusalCode::Invalid, "people.may", why));
+    }
+    Ok(names)
+}
 
 impl Principals {
     /// Does what the owner says about persons.
@@ -50,7 +66,7 @@ impl Principals {
         }
         let AddPerson { name, role, also } = add;
         let line = format!("{by}: {name} is known as {} from now on", role_name(role));
-        let person = Person { role, also, quiet: None, since_ms: self.base.clock.wall_ms() };
+        let person = Person { role, also, quiet: None, may_call: Vec::new(), since_ms: self.base.clock.wall_ms() };
         let more = self.persons.borrow().with(&name, person)?;
         self.persons_are(more, &line).await?;
         Ok(name)
@@ -63,9 +79,22 @@ impl Principals {
             role: change.role.unwrap_or(before.role),
             also: change.also.unwrap_or(before.also),
             quiet: change.quiet.unwrap_or(before.quiet),
+            may_call: match change.may_call {
+                Some(names) => sound(names)?,
+                // What was said of the child ends with the childhood.
+                None if change.role.is_some_and(|role| role != Role::Child) => Vec::new(),
+                None => before.may_call,
+            },
             since_ms: before.since_ms,
         };
-        let line = format!("{by}: {name} is {} from now on", role_name(person.role));
+        if person.role != Role::Child && !person.may_call.is_empty() {
+            let why = format!("{} is no child: only of a child it is said what is done without asking", shown(&name));
+            return Err(Refusal::new(RefusalCode::Invalid, "people.may", why));
+        }
+        let mut line = format!("{by}: {name} is {} from now on", role_name(person.role));
+        if !person.may_call.is_empty() {
+            line.push_str(&format!(", and may call {} without asking", person.may_call.join(", ")));
+        }
         let changed = self.persons.borrow().with(&name, person)?;
         self.persons_are(changed, &line).await?;
         let spoken: Vec<String> = self.persons.borrow().speaks_as_of(&name);
@@ -122,19 +151,29 @@ impl Principals {
             .collect();
         let quiet: Vec<(String, String)> =
             persons.all.iter().filter_map(|(name, one)| Some((name.clone(), one.quiet?.to_string()))).collect();
+        let may_call: Vec<(String, String)> = persons
+            .all
+            .iter()
+            .flat_map(|(name, one)| one.may_call.iter().map(move |executor| (name.clone(), executor.clone())))
+            .collect();
         let speaks_as = persons.speaks_as.clone();
         let written = self
             .base
             .store
             .run(move |connection| {
                 let transaction = connection.transaction()?;
-                transaction.execute_batch("DELETE FROM persons; DELETE FROM quiet_hours; DELETE FROM speaks_as")?;
+                transaction.execute_batch(
+                    "DELETE FROM persons; DELETE FROM quiet_hours; DELETE FROM may_call; DELETE FROM speaks_as",
+                )?;
                 for (name, role, also, since_ms) in &rows {
                     let values = params![name, role, also, signed(*since_ms)];
                     transaction.execute("INSERT INTO persons VALUES (?1, ?2, ?3, ?4)", values)?;
                 }
                 for (name, hours) in &quiet {
                     transaction.execute("INSERT INTO quiet_hours VALUES (?1, ?2)", params![name, hours])?;
+                }
+                for (name, executor) in &may_call {
+                    transaction.execute("INSERT INTO may_call VALUES (?1, ?2)", params![name, executor])?;
                 }
                 for (principal, person) in &speaks_as {
                     transaction.execute("INSERT INTO speaks_as VALUES (?1, ?2)", params![principal, person])?;

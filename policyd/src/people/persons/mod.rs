@@ -23,6 +23,7 @@ pub(crate) const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS persons (
         name TEXT PRIMARY KEY, role TEXT NOT NULL, also TEXT NOT NULL, since_ms INTEGER NOT NULL
     ) STRICT;
+    CREATE TABLE IF NOT EXISTS may_call (person TEXT NOT NULL, executor TEXT NOT NULL, PRIMARY KEY (person, executor)) STRICT;
     CREATE TABLE IF NOT EXISTS quiet_hours (person TEXT PRIMARY KEY, hours TEXT NOT NULL) STRICT;
     CREATE TABLE IF NOT EXISTS speaks_as (principal TEXT PRIMARY KEY, person TEXT NOT NULL) STRICT;";
 
@@ -38,6 +39,8 @@ pub struct Person {
     pub also: Vec<String>,
     /// When this person is not disturbed by what others send.
     pub quiet: Option<Quiet>,
+    /// The executors that the owner lets a child call without asking; of others, none counts.
+    pub may_call: Vec<String>,
     /// Since when, in milliseconds since the epoch.
     pub since_ms: u64,
 }
@@ -110,7 +113,7 @@ impl Persons {
         for row in rows {
             let (name, role, also, since_ms) = row?;
             let role = role_of(&role).ok_or_else(|| StoreError::Damaged(format!("person {name}")))?;
-            persons.all.insert(name, Person { role, also, quiet: None, since_ms });
+            persons.all.insert(name, Person { role, also, quiet: None, may_call: Vec::new(), since_ms });
         }
         let mut rows = connection.prepare("SELECT person, hours FROM quiet_hours")?;
         for row in rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
@@ -118,6 +121,13 @@ impl Persons {
             let quiet = Quiet::read(&hours).zip(persons.all.get_mut(&name));
             let (hours, person) = quiet.ok_or_else(|| StoreError::Damaged(format!("the quiet hours of {name}")))?;
             person.quiet = Some(hours);
+        }
+        let mut rows = connection.prepare("SELECT person, executor FROM may_call ORDER BY person, executor")?;
+        for row in rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
+            let (name, executor) = row?;
+            let person = persons.all.get_mut(&name);
+            let person = person.ok_or_else(|| StoreError::Damaged(format!("what {name} may call")))?;
+            person.may_call.push(executor);
         }
         let mut rows = connection.prepare("SELECT principal, person FROM speaks_as")?;
         for row in rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
@@ -146,6 +156,11 @@ impl Persons {
         }
         let (name, person) = self.all.get_key_value(self.speaks_as.get(principal)?)?;
         Some((name, person))
+    }
+
+    /// The child who speaks as this principal.
+    pub(crate) fn child(&self, principal: &str) -> Option<&Person> {
+        self.of(principal).map(|(_, person)| person).filter(|person| person.role == Role::Child)
     }
 
     /// Who this principal, which was paired, speaks as.
@@ -213,6 +228,7 @@ impl Persons {
             principals: self.principals(name),
             reached_at: self.reached_at(name),
             quiet: person.quiet.map(|quiet| quiet.to_string()),
+            may_call: person.may_call.clone(),
             folder: private_name(name, person).map(|folder| guests::private(&folder)),
             since_ms: person.since_ms,
         })
@@ -308,7 +324,13 @@ mod tests {
     use proptest::prelude::*;
 
     pub(super) fn person(role: Role, also: &[&str]) -> Person {
-        Person { role, also: also.iter().map(|one| (*one).to_owned()).collect(), quiet: None, since_ms: 1 }
+        Person {
+            role,
+            also: also.iter().map(|one| (*one).to_owned()).collect(),
+            quiet: None,
+            may_call: Vec::new(),
+            since_ms: 1,
+        }
     }
 
     pub(super) fn household() -> Persons {
