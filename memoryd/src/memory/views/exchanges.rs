@@ -5,7 +5,7 @@ use metnos_proto::doc::chronicle::Exchange;
 use metnos_proto::msg::memoryd::PageOf;
 
 use super::super::journal::Answer;
-use super::Page;
+use super::{Page, newest_first};
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::IndexRow;
@@ -13,40 +13,19 @@ use crate::chronicle::payload::{AssistantMessage, OwnerMessage};
 
 /// How many rows of the index one page goes through at most.
 const MAX_ROWS: u32 = 4_096;
-/// How many rows of the index are read at once.
-const ROWS: u32 = 512;
 
 /// A page of exchanges, the newest first. A principal that is not named has none.
 ///
 /// # Errors
 /// When the chronicle cannot be read.
 pub(in crate::memory) fn page(chronicle: &Chronicle, wanted: &PageOf) -> Answer<Page> {
-    let mut page = Page::default();
-    let mut before = if wanted.from == 0 { u64::MAX } else { wanted.from };
-    let (mut found, mut left) = (0, MAX_ROWS);
     if wanted.principal.is_empty() {
-        return Ok(page);
+        return Ok(Page::default());
     }
-    loop {
-        let rows = chronicle.index().rows_before(before, ROWS)?;
-        let Some(last) = rows.last().map(|row| row.seq) else { return Ok(page) };
-        for row in rows.iter().filter(|row| row.kind == Some(EventType::AssistantMessage)) {
-            if found == wanted.lines || !page.has_room_for(row.place.bytes) {
-                page.next = row.seq + 1;
-                return Ok(page);
-            }
-            if let Some(exchange) = exchange(chronicle, row, &wanted.principal)? {
-                page.add(&exchange)?;
-                found += 1;
-            }
-        }
-        before = last;
-        left = left.saturating_sub(ROWS);
-        if left == 0 {
-            page.next = before;
-            return Ok(page);
-        }
-    }
+    newest_first(chronicle, wanted, MAX_ROWS, |row| match row.kind {
+        Some(EventType::AssistantMessage) => exchange(chronicle, row, &wanted.principal),
+        Some(_) | None => Ok(None),
+    })
 }
 
 /// The answer of this line with what it answers; `None` where that is not this principal's.

@@ -6,45 +6,24 @@ use metnos_proto::msg::memoryd::PageOf;
 use serde::Deserialize;
 
 use super::super::journal::Answer;
-use super::Page;
+use super::{Page, newest_first};
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, trust_name};
 use crate::chronicle::time;
 
 /// How many rows of the index one page goes through at most.
 const MAX_ROWS: u32 = 1_024;
-/// How many rows of the index are read at once.
-const ROWS: u32 = 256;
 
 /// A page of outlines, the newest first.
 ///
 /// # Errors
 /// When the chronicle cannot be read.
 pub(in crate::memory) fn page(chronicle: &Chronicle, wanted: &PageOf) -> Answer<Page> {
-    let mut page = Page::default();
-    let mut before = if wanted.from == 0 { u64::MAX } else { wanted.from };
-    let (mut found, mut left) = (0, MAX_ROWS);
-    loop {
-        let rows = chronicle.index().rows_before(before, ROWS)?;
-        let Some(last) = rows.last().map(|row| row.seq) else { return Ok(page) };
-        for row in &rows {
-            if found == wanted.lines {
-                page.next = row.seq + 1;
-                return Ok(page);
-            }
-            let event = chronicle.read(row)?;
-            if wanted.principal.is_empty() || event.peer == wanted.principal {
-                page.add(&outline(&event))?;
-                found += 1;
-            }
-        }
-        before = last;
-        left = left.saturating_sub(ROWS);
-        if left == 0 {
-            page.next = before;
-            return Ok(page);
-        }
-    }
+    newest_first(chronicle, wanted, MAX_ROWS, |row| {
+        let event = chronicle.read(row)?;
+        let is_wanted = wanted.principal.is_empty() || event.peer == wanted.principal;
+        Ok(is_wanted.then(|| outline(&event)))
+    })
 }
 
 /// What of a payload may be shown.
