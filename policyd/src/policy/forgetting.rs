@@ -31,13 +31,21 @@ impl Forgotten {
             counted.retain(|_, (day, _)| *day == today);
         }
         let (day, count) = counted.get(principal).copied().filter(|(day, _)| *day == today).unwrap_or((today, 0));
-        if count >= MAX_A_DAY || counted.len() > MAX_COUNTED {
+        let is_one_more = counted.len() >= MAX_COUNTED && !counted.contains_key(principal);
+        if count >= MAX_A_DAY || is_one_more {
             let why = format!("{MAX_A_DAY} turns of this client were forgotten today");
             return Err(Refusal::new(RefusalCode::Busy, "forget.today", why)
                 .remedy("the owner takes more out at the machine: `metnosctl audit redact`"));
         }
         counted.insert(principal.to_owned(), (day, count + 1));
         Ok(())
+    }
+
+    /// Nothing was forgotten after all.
+    fn give_back(&self, principal: &str) {
+        if let Some((_, count)) = self.0.borrow_mut().get_mut(principal) {
+            *count = count.saturating_sub(1);
+        }
     }
 }
 
@@ -53,7 +61,8 @@ impl Policy {
         // They may be the words that the next ones point back at.
         self.calls.turns.borrow_mut().forget_words(&principal.name);
         let asked = self.base.memory.forget_turn(TraceId::NONE, ask, []).await;
-        asked.map(|(forgotten, [])| forgotten).map_err(RpcError::into_refusal)
+        let forgotten = asked.map(|(forgotten, [])| forgotten).map_err(RpcError::into_refusal);
+        forgotten.inspect_err(|_| self.forgotten.give_back(&principal.name))
     }
 }
 
@@ -75,7 +84,10 @@ mod tests {
         for n in 0..2 * MAX_COUNTED {
             let _ = forgotten.count(&format!("http:{n}"), 2 * DAY_MS);
         }
-        assert!(forgotten.0.borrow().len() <= MAX_COUNTED + 1);
+        assert!(forgotten.0.borrow().len() <= MAX_COUNTED);
+        forgotten.count("http:b", 4 * DAY_MS).unwrap();
+        forgotten.give_back("http:b");
+        assert_eq!(forgotten.0.borrow()["http:b"].1, 0, "what failed is not counted");
         forgotten.count("http:new", 3 * DAY_MS).unwrap();
     }
 }
