@@ -43,6 +43,7 @@ const WORDS = {
   you: ["You", "Tu"],
   thinking: ["Working on it…", "Ci sto lavorando…"],
   earlier: ["Earlier messages", "Messaggi precedenti"],
+  undo: ["Undo", "Annulla"],
   forget: ["Forget", "Dimentica"],
   forget_sure: ["Forget for good?", "Dimenticare per sempre?"],
   forgotten: ["This was taken out of the memory.", "Questo è stato tolto dalla memoria."],

@@ -163,8 +163,24 @@ function draw(view, item, butler) {
       isOdd && h("p", { class: "ended" }, named("end", item.end)),
       item.end === "not_understood" && nearest(item.why || item.text, butler),
       item.end !== "not_understood" && item.why && h("p", { class: item.end === "denied" || item.end === "broken" ? "words ended" : "words" }, item.why),
+      takeBack(item, butler),
     ),
   );
+}
+
+/**
+ * An answer that names the words for taking back, with which it ends, has a button that says them: as long as nothing was said
+ * since, it is this that they take back.
+ * @param {Turn} item
+ * @param {Butler} butler
+ */
+function takeBack(item, butler) {
+  const words = /(?:Say “(undo)” to take it back|Di’ «(annulla)» per tornare indietro)\./.exec(item.text);
+  const said = words?.[1] ?? words?.[2];
+  if (!said || item.end !== "answered" || butler.talk.items.at(-1) !== item) {
+    return null;
+  }
+  return h("div", { class: "ideas" }, h("button", { class: "idea", onclick: () => void butler.say(said) }, t("undo")));
 }
 
 /**

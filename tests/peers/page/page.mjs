@@ -111,7 +111,13 @@ const JOURNEYS = {
     await page.getByText("Good day").waitFor();
     await picture(page, "today-first");
     assert.match(await answered(page, "add milk and two lemons to the shopping list"), /milk/i);
+    // What was done last is taken back by a press, and nothing before it.
+    await page.locator(".item").last().getByRole("button", { name: "Undo", exact: true }).click();
+    await page.locator(".theirs > .words", { hasText: "out of it again" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Undo", exact: true }).count(), 0);
+    assert.match(await answered(page, "add milk and two lemons to the shopping list"), /milk/i);
     assert.match(await answered(page, "what is on the shopping list?"), /milk/i);
+    assert.equal(await page.getByRole("button", { name: "Undo", exact: true }).count(), 0);
     assert.match(await answered(page, "remind me tomorrow at 9 to call the dentist"), /dentist/i);
     assert.match(await answered(page, "remind me every Monday at 7:30 to put the bins out"), /bins/i);
     await page.locator(".due li").nth(1).waitFor();
