@@ -34,6 +34,9 @@ const BOOKKEEPING: [&str; 6] = ["covered", "failed", "omitted", "returned", "sea
 const MAX_PLACES: usize = 16;
 /// How deep the places of a result are named.
 const MAX_PLACE_DEPTH: usize = 4;
+/// The most bytes of names, descriptions and schemas of the tools for candidates: with the planner's own and the rules, what is said
+/// first in a new house stays near the 4,000 tokens of the goal (design: architecture §7).
+const MOST_OF_TOOLS: usize = 12_500;
 /// Where a schema has its definitions.
 const DEFINITIONS: [&str; 2] = ["definitions", "$defs"];
 /// A definition of so few bytes is no longer than a pointer to it.
@@ -51,6 +54,20 @@ pub fn of(candidates: &[Candidate]) -> Vec<Tool> {
     let mut all = own();
     all.extend(tools);
     all
+}
+
+/// How many of the candidates, which stand there the best first, a model is shown: their tools take no more than
+/// [`MOST_OF_TOOLS`], so that one more executor in the house makes no longer prompt.
+#[must_use]
+pub fn affordable(candidates: &[Candidate]) -> usize {
+    let mut left = MOST_OF_TOOLS;
+    let fits = |candidate: &&Candidate| {
+        let Tool { name, description, input } = tool(candidate);
+        let took = left.checked_sub(name.len() + description.len() + input.to_string().len());
+        left = took.unwrap_or(0);
+        took.is_some()
+    };
+    candidates.iter().take_while(fits).count().max(candidates.len().min(1))
 }
 
 /// Whether an executor's name can be a tool's.
