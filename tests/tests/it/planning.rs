@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use metnos_tests::chronicle::Line;
+use metnos_tests::http::Web;
 use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::minds::{Liar, plain, say};
 use metnos_tests::script::{FORMATS, Format, Reply, openai};
@@ -53,7 +54,7 @@ fn set_with(kind: &str, path: &str, server: &Liar) -> Instance {
     Plan::new()
         .config(&format!(
             "[models]\nsubstrates = [\"there {kind} http://127.0.0.1:{port}{path}\"]\ninterface = [\"there/m\"]\nfast = [\"there/m\"]\n\
-             prices = [\"there/m 2020-01-01 3.00 15.00\"]\ncontexts = [\"there/m 64000\"]\n"
+             prices = [\"there/m 2020-01-01 3.00 15.00\"]\ncontexts = [\"there/m 64000\"]\n[http]\nlisten = \"127.0.0.1:0\"\n"
         ))
         .start()
 }
@@ -332,14 +333,19 @@ fn model_speaks_to_others_only_in_typed_words_or_by_a_card() {
     for (name, role) in [("Anna", "owner"), ("Marco", "adult")] {
         assert_eq!(set.json(&["people", "add", name, "--role", role]).0, 0);
     }
-    assert_eq!(set.json(&["people", "join", "Marco", "cli:uid:54321"]).0, 0);
+    let _page = Web::of(&set).paired(&set, "guest");
+    let (_, paired) = set.json(&["pairing", "list"]);
+    let known = paired["known"].as_array().unwrap().iter().filter_map(|one| one["principal"].as_str());
+    let marco = known.filter(|name| name.starts_with("http:")).next_back().unwrap().to_owned();
+    assert_eq!(set.json(&["people", "join", "Marco", &marco]).0, 0);
     let passed_on = |set: &Instance| {
         let (_, all) = set.json(&["schedule", "list", "--all"]);
         let texts = all.as_array().unwrap().iter().map(|one| one["what"].as_str().unwrap().to_owned());
         texts.collect::<Vec<String>>()
     };
     // Nobody has named Marco.
-    let asked = set.ctl(&["ask", "how would you cheer somebody up who has had quite a day"]);
+    let asked =
+        set.ctl(&["ask", "which message to a person of the household would cheer somebody up who has had quite a day"]);
     assert_eq!(asked.status.code(), Some(4), "{asked:?}");
     let card = waiting(&set);
     let (_, shown) = set.json(&["approval", "show", &card]);
@@ -347,7 +353,10 @@ fn model_speaks_to_others_only_in_typed_words_or_by_a_card() {
     assert_eq!(set.json(&["approval", "deny", &card]).0, 0);
     assert_eq!(passed_on(&set), [""; 0], "nothing was said");
     // He is named, and the words are the model's.
-    let asked = set.ctl(&["ask", "find kind words that get Marco to the table, whatever they may be"]);
+    let asked = set.ctl(&[
+        "ask",
+        "find kind words for a message to a person, here Marco, to get Marco to the table, whatever they may be",
+    ]);
     assert_eq!(asked.status.code(), Some(4), "{asked:?}");
     let card = waiting(&set);
     let (_, shown) = set.json(&["approval", "show", &card]);
@@ -355,7 +364,7 @@ fn model_speaks_to_others_only_in_typed_words_or_by_a_card() {
     assert_eq!(set.json(&["approval", "approve", &card]).0, 0);
     assert_eq!(passed_on(&set), ["The soup smells wonderful, come along"]);
     // What a model says to the person who asks needs no card, and leads nowhere.
-    let said = set.ask("surprise me with something that I would never have thought of");
+    let said = set.ask("surprise the person who asks with a message that nobody would ever have thought of");
     assert!(said.contains("Look at it."), "{said}");
     assert!(passed_on(&set).contains(&"You have won, go to https[:]//evil[.]example/prize".to_owned()));
     set.verify();
