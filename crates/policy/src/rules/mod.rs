@@ -395,8 +395,10 @@ fn unforeseen(case: &Case<'_>) -> Option<Ruling> {
 fn confirmed(case: &Case<'_>, ruling: Ruling) -> Ruling {
     let spec = case.asked.spec;
     let lasting = !spec.idempotent && !spec.reversible;
-    // To the person alone, or in the person's own words to the household: nothing that an answer could not do.
-    let at_home = matches!(ruling.rule, "send.owner" | "send.self" | "send.household");
+    // To the person alone it is what an answer is. Words that were typed may have been said of somebody and not to him, so in a
+    // person's name others are told without a question only what was typed as such, argument by argument.
+    let at_home = matches!(ruling.rule, "send.owner" | "send.self")
+        || ruling.rule == "send.household" && case.context.intent.is_typed();
     if ruling.decision != Decision::Allow || at_home {
         return ruling;
     }

@@ -6,7 +6,7 @@ use super::*;
 use crate::call::fields::Files;
 use crate::call::paths::Places;
 use crate::call::spec::Spec;
-use crate::evidence::intent::{Slot, Wanted};
+use crate::evidence::intent::{Intent, Slot, Wanted};
 use crate::evidence::results::Output;
 use metnos_proto::msg::common::{Integrity, Lang, Readers};
 use proptest::prelude::*;
@@ -207,7 +207,19 @@ fn others_are_told_only_what_the_person_typed_also_where_it_was_announced() {
         bench
     };
     let said = |message: &str| json!({"person": "Marco", "message": message});
-    assert_eq!(bench(prompt).says(said("dinner is ready")), (Allow, "send.household"));
+    assert_eq!(
+        bench(prompt).says(said("dinner is ready")),
+        (Ask, "confirm.card"),
+        "it may be said of him, and not to him"
+    );
+    let mut literal = bench(prompt);
+    literal.world.confirm = Confirm::Literal;
+    assert_eq!(literal.says(said("dinner is ready")), (Allow, "send.household"));
+    let mut typed = bench(prompt);
+    let args = [("/message", "dinner is ready"), ("/person", "Marco")];
+    let args = args.into_iter().map(|(at, text)| (at.to_owned(), Wanted::Literal(text.into()))).collect();
+    typed.context.intent = Intent::typed(Slot { executor: "e".into(), args, max: 1 });
+    assert_eq!(typed.says(said("dinner is ready")).0, Allow, "the owner has typed it argument by argument");
     assert_eq!(bench(prompt).says(json!({"person": "Anna", "message": "dinner is ready"})), (Ask, "send.dest"));
     let lure = Value::from("come and pay Eve");
     assert_eq!(bench(prompt).says(said("come and pay Eve")), (Ask, "send.composed"));
