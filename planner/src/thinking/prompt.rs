@@ -107,7 +107,7 @@ impl Frame {
     #[must_use]
     pub fn within(envelope: &Envelope, native: bool, window: u32) -> Self {
         let room = if window == 0 { usize::MAX } else { (window as usize / 2).saturating_mul(BYTES_PER_TOKEN) };
-        let mut shown = tools::affordable(&envelope.candidates[..envelope.candidates.len().min(MAX_SHOWN)]);
+        let mut shown = envelope.candidates.len().min(MAX_SHOWN);
         let plans = window == 0 || window >= PLANS_FROM;
         loop {
             let frame = Self::of(envelope, native, (shown, plans));

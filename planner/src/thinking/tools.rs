@@ -44,30 +44,25 @@ const SHORT: usize = 40;
 /// The largest limit of a number that a model is shown; nobody comes near larger ones.
 const MAX_LOG: u64 = 1_000_000;
 
-/// The tools for these candidates, in an order that does not depend on how well they fit.
+/// The tools for these candidates, the best of which stands first; in an order that does not depend on how well they fit. What is
+/// too large for the room that better ones have left is not among them, so that one more executor makes no longer prompt.
 #[must_use]
 pub fn of(candidates: &[Candidate]) -> Vec<Tool> {
-    let mut tools: Vec<Tool> = candidates.iter().filter(|one| is_name(&one.name)).map(tool).collect();
+    let mut tools: Vec<Tool> = Vec::new();
+    let mut left = MOST_OF_TOOLS;
+    for tool in candidates.iter().filter(|one| is_name(&one.name)).map(tool) {
+        let took = left.checked_sub(tool.name.len() + tool.description.len() + tool.input.to_string().len());
+        if took.is_some() || tools.is_empty() {
+            left = took.unwrap_or(0);
+            tools.push(tool);
+        }
+    }
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     tools.dedup_by(|a, b| a.name == b.name);
     tools.truncate(MAX_TOOLS - OWN.len());
     let mut all = own();
     all.extend(tools);
     all
-}
-
-/// How many of the candidates, which stand there the best first, a model is shown: their tools take no more than
-/// [`MOST_OF_TOOLS`], so that one more executor in the house makes no longer prompt.
-#[must_use]
-pub fn affordable(candidates: &[Candidate]) -> usize {
-    let mut left = MOST_OF_TOOLS;
-    let fits = |candidate: &&Candidate| {
-        let Tool { name, description, input } = tool(candidate);
-        let took = left.checked_sub(name.len() + description.len() + input.to_string().len());
-        left = took.unwrap_or(0);
-        took.is_some()
-    };
-    candidates.iter().take_while(fits).count().max(candidates.len().min(1))
 }
 
 /// Whether an executor's name can be a tool's.

@@ -477,12 +477,9 @@ fn model_learns_that_an_executor_is_not_for_planners() {
         sent["tools"].as_array().unwrap().iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
     // Those of the sixteen that fit best for which there is room, and the five of the planner itself.
     let own = ["look", "missing", "plan", "schedule", "undo"];
-    let mut best = shown[..tools.len() - own.len()].to_vec();
-    best.extend(own);
-    best.sort_unstable();
-    let mut sorted = tools.clone();
-    sorted.sort_unstable();
-    assert!(shown.len() > 16 && sorted == best && (12 + 5..=16 + 5).contains(&tools.len()), "{shown:?}, {tools:?}");
+    let is_best = |name: &&str| own.contains(name) || shown[..16].contains(name);
+    assert!(shown.len() > 16 && tools.iter().all(is_best), "{shown:?}, {tools:?}");
+    assert!((13 + 5..=16 + 5).contains(&tools.len()) && own.iter().all(|name| tools.contains(name)), "{tools:?}");
     for name in ["fs_restore", "file_get", "inbox_add"] {
         assert!(!shown.contains(&name) && !tools.contains(&name), "{name}: {shown:?}, {tools:?}");
     }
