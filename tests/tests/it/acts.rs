@@ -6,7 +6,7 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 26] = [
+const SEEDS: [&str; 28] = [
     "clock_now",
     "contact_add",
     "contact_find",
@@ -29,7 +29,9 @@ const SEEDS: [&str; 26] = [
     "llm_summarise",
     "note_add",
     "note_read",
+    "notify",
     "shell_run",
+    "telegram_send",
     "text_search",
     "text_stats",
     "web_fetch",
