@@ -218,9 +218,10 @@ fn schedules_over_http_are_the_callers_own() {
 fn question_is_answered_before_what_is_said_next_and_once() {
     let set = Instance::start();
     assert!(set.ask("add milk to the shopping list").contains("milk"));
+    assert!(refused(&set, "every 5 minutes tell me what is on the shopping list").contains("every 15 minutes"));
+    // Whatever is asked from here on may be what the answer stands before.
     let told = set.ask("in 1 second tell me what is on the shopping list");
     assert!(told.contains("I will answer “what is on the shopping list”"), "{told}");
-    assert!(refused(&set, "every 5 minutes tell me what is on the shopping list").contains("every 15 minutes"));
     let told = asked_until(&set, "hello", "“what is on the shopping list”, as you asked:");
     assert!(told.contains("milk") && told.contains("Hello"), "{told}");
     assert!(!set.ask("hello").contains(", as you asked:"), "it was given once");
@@ -370,7 +371,6 @@ fn what_is_due_at_the_terminal_goes_to_the_chat_unless_somebody_is_there() {
     let (set, server) = with_chats();
     let told = set.ask("in 2 seconds add milk to the shopping list");
     assert!(told.contains("I will do this") && told.contains("I write to you on Telegram"), "{told}");
-    assert!(!set.ask("what is on the shopping list").contains("milk"), "nothing is done before its time");
     server.told(OWNER, "“add milk to the shopping list”, as planned:");
     assert_eq!(set.ask("what is on the shopping list").matches("milk").count(), 1);
     stands(&set, "delivered");
