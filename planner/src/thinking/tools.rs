@@ -44,18 +44,16 @@ const SHORT: usize = 40;
 /// The largest limit of a number that a model is shown; nobody comes near larger ones.
 const MAX_LOG: u64 = 1_000_000;
 
-/// The tools for these candidates, the best of which stands first; in an order that does not depend on how well they fit. What is
-/// too large for the room that better ones have left is not among them, so that one more executor makes no longer prompt.
+/// The tools for these candidates, the best of which stands first; in an order that does not depend on how well they fit. Where they
+/// are too large together, the largest of the half that fits worse is left out first: one more executor makes no longer prompt.
 #[must_use]
 pub fn of(candidates: &[Candidate]) -> Vec<Tool> {
-    let mut tools: Vec<Tool> = Vec::new();
-    let mut left = MOST_OF_TOOLS;
-    for tool in candidates.iter().filter(|one| is_name(&one.name)).map(tool) {
-        let took = left.checked_sub(tool.name.len() + tool.description.len() + tool.input.to_string().len());
-        if took.is_some() || tools.is_empty() {
-            left = took.unwrap_or(0);
-            tools.push(tool);
-        }
+    let mut tools: Vec<Tool> = candidates.iter().filter(|one| is_name(&one.name)).map(tool).collect();
+    let size = |tool: &Tool| tool.name.len() + tool.description.len() + tool.input.to_string().len();
+    while tools.len() > 1 && tools.iter().map(size).sum::<usize>() > MOST_OF_TOOLS {
+        let worse = tools.len().div_ceil(2)..tools.len();
+        let largest = worse.max_by_key(|at| size(&tools[*at])).unwrap_or(tools.len() - 1);
+        tools.remove(largest);
     }
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     tools.dedup_by(|a, b| a.name == b.name);
