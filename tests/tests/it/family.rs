@@ -111,8 +111,8 @@ fn child_does_without_asking_what_the_owner_chose_and_nothing_else() {
     let child = Web::of(&set).paired(&set, "guest");
     let ask = |words: &str| said(&child.say(words).until("done"));
     let (_, paired) = set.json(&["pairing", "list"]);
-    let known = paired["known"].as_array().unwrap().iter().filter_map(|one| one["principal"].as_str());
-    let principal = known.filter(|name| name.starts_with("http:")).next_back().unwrap().to_owned();
+    let mut known = paired["known"].as_array().unwrap().iter().filter_map(|one| one["principal"].as_str());
+    let principal = known.rfind(|name| name.starts_with("http:")).unwrap().to_owned();
     assert_eq!(set.json(&["people", "add", "Luca", "--role", "child"]).0, 0);
     assert_eq!(set.json(&["people", "join", "Luca", &principal]).0, 0);
     let _ = ask("add eggs to the shopping list");

@@ -335,8 +335,8 @@ fn model_speaks_to_others_only_in_typed_words_or_by_a_card() {
     }
     let _page = Web::of(&set).paired(&set, "guest");
     let (_, paired) = set.json(&["pairing", "list"]);
-    let known = paired["known"].as_array().unwrap().iter().filter_map(|one| one["principal"].as_str());
-    let marco = known.filter(|name| name.starts_with("http:")).next_back().unwrap().to_owned();
+    let mut known = paired["known"].as_array().unwrap().iter().filter_map(|one| one["principal"].as_str());
+    let marco = known.rfind(|name| name.starts_with("http:")).unwrap().to_owned();
     assert_eq!(set.json(&["people", "join", "Marco", &marco]).0, 0);
     let passed_on = |set: &Instance| {
         let (_, all) = set.json(&["schedule", "list", "--all"]);
