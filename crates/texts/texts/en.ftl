@@ -466,7 +466,7 @@ card-reason = { $rule ->
     [destroy-irreversible] it cannot be undone
     [destroy-many] it may remove more than one thing at once
     [destroy-selector] you have not said yourself what is to be removed
-    [send-dest] you have not said yourself who is told
+    [send-dest] you did not name the person who gets the message
     [send-composed] you have not typed what is said in your name
     [send-derived] it was put together after something was read that could be by anybody
     [account-frozen] nothing of this was typed by the owner

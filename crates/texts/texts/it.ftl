@@ -466,7 +466,7 @@ card-reason = { $rule ->
     [destroy-irreversible] non si può annullare
     [destroy-many] può togliere più di una cosa alla volta
     [destroy-selector] non hai detto tu che cosa va tolto
-    [send-dest] non hai detto tu a chi va detto
+    [send-dest] non hai indicato tu la persona a cui mandare il messaggio
     [send-composed] quello che si dice a tuo nome non l'hai scritto tu
     [send-derived] è stato composto dopo aver letto qualcosa che può essere di chiunque
     [account-frozen] niente di questo è stato scritto dal proprietario

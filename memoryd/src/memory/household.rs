@@ -74,8 +74,8 @@ impl WhoIsWho {
         all
     }
 
-    /// The chat of each principal that is no chat itself, where the same person has one. The owner's principals are one person also
-    /// where nobody has a name here, as long as they have one chat: two may be two owners.
+    /// The Telegram chat of each other principal of the same person. The owner's principals without a person count as one person only
+    /// if exactly one of them is a chat: two chats may belong to two people.
     fn chats(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         let nameless: Vec<String> = self.0.owner.iter().filter(|own| self.0.member(own).is_none()).cloned().collect();

@@ -189,12 +189,13 @@ fn send(case: &Case<'_>) -> Ruling {
     Ruling::ask("send.derived", format!("{first} was composed after untrusted data was read"))
 }
 
-/// What somebody of the household is told. A planner may be another's also where nothing was read: in a person's name it says to
-/// others only what that person has typed; to the person, what it could have answered as well.
+/// Decides on a message to a person of the household. A planner may be hijacked in a clean turn too, so a message to another person
+/// needs a recipient and a text from the person's own words. A message to the person who asks needs neither: the planner can say the
+/// same in its answer.
 fn told(case: &Case<'_>) -> Ruling {
     let mut dests = case.fields.of_roles(&[Role::Dest]).peekable();
     if dests.peek().is_none() {
-        return Ruling::allow("send.self", "it is told to the person who asked, as an answer would be");
+        return Ruling::allow("send.self", "the message goes only to the person who asked");
     }
     if let Some(field) = dests.find(|field| !field.is_endorsed()) {
         return asks_for("send.dest", field);
@@ -205,7 +206,7 @@ fn told(case: &Case<'_>) -> Ruling {
             "send.composed",
             format!("{} was not typed by the person in whose name it is said", name(field)),
         ),
-        None => Ruling::allow("send.household", "whom it is told and what was typed by the person"),
+        None => Ruling::allow("send.household", "the person typed the recipient and the whole message"),
     }
 }
 

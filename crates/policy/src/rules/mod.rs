@@ -395,8 +395,8 @@ fn unforeseen(case: &Case<'_>) -> Option<Ruling> {
 fn confirmed(case: &Case<'_>, ruling: Ruling) -> Ruling {
     let spec = case.asked.spec;
     let lasting = !spec.idempotent && !spec.reversible;
-    // To the person alone it is what an answer is. Words that were typed may have been said of somebody and not to him, so in a
-    // person's name others are told without a question only what was typed as such, argument by argument.
+    // A message to the person who asks needs no confirmation. One to another person does, even if each of its words was typed: "don't
+    // tell Marco that ..." holds them as well. Only a call that the owner typed argument by argument is confirmed by that.
     let at_home = matches!(ruling.rule, "send.owner" | "send.self")
         || ruling.rule == "send.household" && case.context.intent.is_typed();
     if ruling.decision != Decision::Allow || at_home {
