@@ -23,7 +23,7 @@ macro_rules! seeds {
 seeds! {
     "clock_now" "contact_add" "contact_find" "csv_query" "file_get" "fs_append" "fs_count" "fs_delete" "fs_find" "fs_list" "fs_move"
     "fs_read" "fs_restore" "fs_write" "inbox_add" "json_query" "list_read" "list_remove" "llm_classify" "llm_summarise" "note_add"
-    "note_read" "shell_run" "text_search" "text_stats" "web_fetch"
+    "note_read" "notify" "shell_run" "telegram_send" "text_search" "text_stats" "web_fetch"
 }
 
 /// The files of one.
