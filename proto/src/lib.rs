@@ -32,7 +32,7 @@ mod turn;
 mod wire;
 pub mod word;
 
-pub use chronicle::{chain, merkle};
+pub use chronicle::{chain, merkle, secrets};
 pub use star::{boot, control};
 pub use turn::{envelope, lists, prompt, request, turn_log};
 pub use wire::{frame, link, link_async, payload, socket};

@@ -63,7 +63,6 @@ pub mod index;
 pub mod line;
 pub mod log;
 pub mod payload;
-pub mod secrets;
 pub mod store;
 pub mod time;
 pub mod verify;

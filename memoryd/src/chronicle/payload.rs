@@ -6,10 +6,11 @@
 use metnos_proto::ids::{Blake3, CallId};
 use metnos_proto::msg::common::{self, ExecutorId};
 use metnos_proto::msg::schedule::ScheduleKind;
+use metnos_proto::secrets;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{canonical, secrets};
+use super::canonical;
 
 /// A payload that cannot be read as what its event's type says.
 #[derive(Debug, thiserror::Error)]

@@ -1,4 +1,5 @@
-//! What the chronicle is hashed by.
+//! What the chronicle is hashed by, and what it never holds.
 
 pub mod chain;
 pub mod merkle;
+pub mod secrets;

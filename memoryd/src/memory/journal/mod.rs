@@ -13,10 +13,11 @@ use metnos_proto::ids::{SessionId, TurnId};
 use metnos_proto::msg::common::{Refusal, RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, Recorded, SystemEvent};
 use metnos_proto::role::RoleName;
+use metnos_proto::secrets;
 
 use crate::chronicle::event::{Draft, EventType, sha256};
 use crate::chronicle::index::{IndexRow, TurnFacts};
-use crate::chronicle::{Chronicle, payload, secrets};
+use crate::chronicle::{Chronicle, payload};
 use crate::error::{Error, Result};
 
 pub(super) use executors::{born, lost};

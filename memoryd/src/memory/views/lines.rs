@@ -3,14 +3,15 @@
 use metnos_proto::doc::chronicle::{LineProof, SecretFound};
 use metnos_proto::msg::common::RefusalCode;
 use metnos_proto::msg::memoryd::{LinesWanted, MAX_TAIL, ProofWanted, SearchWanted, Tail, Tailed};
+use metnos_proto::secrets as detector;
 
 use super::super::journal::{Answer, refused};
 use super::sealed::Seals;
 use super::{MAX_PAGE_BYTES, Page};
+use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::IndexRow;
 use crate::chronicle::verify::prove::prove;
-use crate::chronicle::{Chronicle, secrets as detector};
 
 /// How many bytes of lines one look reads at most; at least one line.
 pub const MAX_READ_BYTES: u64 = 32 * 1024 * 1024;

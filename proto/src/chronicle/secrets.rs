@@ -1,8 +1,8 @@
 //! What looks like a secret in a text: found by its own form, and replaced by its digest before anything is appended.
 //! It never guesses from meaning: a form is listed here or it is none, so that words of people stay as they were said.
 
-use metnos_proto::ids::Blake3;
-use metnos_proto::masks;
+use crate::ids::Blake3;
+use crate::masks;
 
 /// A form that secrets have.
 struct Form {
