@@ -1,6 +1,8 @@
 //! Words becoming calls among two hundred executors, and two hundred executors put in order for words: arithmetic in this process. The
 //! executors beyond those of the release are drawn: their contracts with other words in the examples.
 
+mod lattice;
+
 use std::path::Path;
 
 use metnos_proto::envelope::{Candidate, Envelope};
@@ -53,7 +55,7 @@ fn envelope(candidates: Vec<Candidate>) -> Envelope {
     Envelope::empty(candidates, Lang::En)
 }
 
-/// Measures both.
+/// Measures both, and what is proposed to be held true.
 pub fn measure(table: &mut Table) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/reflex/tests/data/synthetic.jsonl");
     let text = std::fs::read_to_string(file).unwrap();
@@ -83,4 +85,5 @@ pub fn measure(table: &mut Table) {
         let _ = times.time(|| shelf.ranked(words, &Context::default(), SHOWN, 0));
     }
     table.times("200 executors put in order for an utterance", &times, String::new(), "–");
+    lattice::measure(table);
 }

@@ -13,7 +13,7 @@
 //! `ask`, `chat`, `run`, `executor` (and its [`executors::record`]), [`executors::switches`], `audit` (its [`audit::search`] and
 //! [`audit::proof`], and [`audit::witness`], which checks by itself), `mnest` (and [`memory::mnest_list`]),
 //! [`approvals::approval`], [`policy::check`], [`policy::replay`], [`policy::vaglio`], [`policy::constitution`], [`people`], [`people::secret`], [`models`], [`people::telegram`], [`people::automation`], [`policy::budget`], `memory`, `trace`, [`mod@bench`],
-//! `spend`, `completions`, [`mod@schema`] the commands; [`backup`] alone reads an instance's files, as the
+//! [`soul`], `spend`, `completions`, [`mod@schema`] the commands; [`backup`] alone reads an instance's files, as the
 //! owner who may.
 
 pub mod approvals;
@@ -35,6 +35,7 @@ pub mod policy;
 pub mod schedule;
 pub mod schema;
 pub mod screen;
+pub mod soul;
 pub mod turns;
 
 use clap::Parser;
@@ -105,6 +106,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Timer(command) => people::automation::timer(screen, &place()?, &command),
         Command::Schedule(command) => schedule::schedule(screen, place, &command),
         Command::Budget(command) => policy::budget::budget(screen, &place()?, &command),
+        Command::Soul(command) => soul::soul(screen, &command),
         Command::Memory(command) => memory::memory(screen, &place()?, &command),
         Command::Trace(command) => memory::trace::trace(screen, &place()?, &command),
         Command::Bench(command) => bench::bench(screen, place, &command),

@@ -11,7 +11,8 @@ use metnos_proto::role::RoleName;
 
 use crate::command_line::nouns::{
     AutonomyCommand, BudgetCommand, HookCommand, ModelsCommand, PairingCommand, PeopleCommand, RiteCommand,
-    ScheduleCommand, SealCommand, SecretCommand, TelegramCommand, TimerCommand, VaglioCommand, WebLinkAsked,
+    ScheduleCommand, SealCommand, SecretCommand, SoulCommand, TelegramCommand, TimerCommand, VaglioCommand,
+    WebLinkAsked,
 };
 
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
@@ -141,6 +142,9 @@ pub enum Command {
     /// Show budgets and what was used, and set other limits
     #[command(subcommand)]
     Budget(BudgetCommand),
+    /// Judge what a model proposes to hold true
+    #[command(subcommand)]
+    Soul(SoulCommand),
     /// Search what was said, and explain why an item was found
     #[command(subcommand)]
     Memory(MemoryCommand),

@@ -1,6 +1,8 @@
 //! The commands about proposals, the constitution, people and levels as clap sees them, beside those of
 //! [`crate::command_line::cli`].
 
+use std::path::PathBuf;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use metnos_proto::msg::common::{Channel, Lang, Level, Role, Standing};
@@ -222,6 +224,20 @@ pub struct ScheduleParse {
     /// The language of the words [default: the one that they show, else English]
     #[arg(long, value_parser = languages())]
     pub lang: Option<Lang>,
+}
+
+/// Judge what a model proposes to hold true
+#[derive(Debug, Subcommand)]
+pub enum SoulCommand {
+    /// Judge recorded proposals, one a line; no instance is touched
+    Compile(SoulCompile),
+}
+
+/// See [`SoulCommand::Compile`].
+#[derive(Debug, Args)]
+pub struct SoulCompile {
+    /// The cases, one line of JSON each, or `-` for standard input
+    pub file: PathBuf,
 }
 
 /// For whom a link to the page is, and what is done with it

@@ -112,6 +112,7 @@ pub const TYPED: &[Typed] = &[
     document::<crate::executors::switches::ExecutorSwitched>("executor enable"),
     document::<PolicyCheck>("policy check"),
     lines::<ReplayVerdict>("policy replay"),
+    lines::<metnos_soul::case::Outcome>("soul compile"),
     document::<CardList>("approval list"),
     document::<CardView>("approval show"),
     document::<crate::approvals::approval::Approved>("approval approve"),

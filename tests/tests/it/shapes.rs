@@ -460,6 +460,11 @@ fn measures(tour: &mut Tour) {
                  {\"type\": \"call\", \"seq\": 1, \"executor\": \"read_file\", \"args\": {\"path\": \"a.md\"}}\n";
     let (code, _) = tour.with(&["policy", "replay", "--catalog", folder.path().to_str().unwrap()], trace);
     assert_eq!(code, 0);
+    let block = json!({"add": [{"ref": "a", "premise": "Anna likes tea", "node_type": "preference"}]});
+    let reply = format!("<lattice_update nonce=n>{block}</lattice_update>");
+    let case = json!({"id": "a", "nonce": "n", "role": "interface", "reply": reply}).to_string();
+    let (code, outcome) = tour.with(&["soul", "compile", "-"], &case);
+    assert_eq!((code, &outcome["ops"][0]["code"]), (0, &json!("R08")));
 }
 
 #[test]

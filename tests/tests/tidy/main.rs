@@ -131,6 +131,7 @@ fn no_daemon_depends_on_a_daemon() {
                 "metnos-outbound",
                 "metnos-when",
                 "metnos-schedule",
+                "metnos-soul",
             ]
             .map(str::to_owned),
         );
