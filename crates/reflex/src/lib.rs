@@ -11,6 +11,7 @@ mod instance_questions;
 pub mod look_up;
 pub mod matching;
 pub mod reminder;
+pub mod sums;
 pub mod undo;
 pub mod words;
 
@@ -125,6 +126,9 @@ impl Repertoire {
     /// As [`plan`].
     #[must_use]
     pub fn plan(&mut self, text: &str, envelope: &Envelope) -> Reply {
+        if let Some(said) = sums::answer(text, language_of(text, envelope.lang)) {
+            return Reply::Say(said);
+        }
         let candidates = &envelope.candidates;
         let abilities = self.abilities(&candidates[..candidates.len().min(MAX_CANDIDATES)]);
         let possible: BTreeSet<_> = abilities.iter().flat_map(|one| one.asks_for.iter().copied()).collect();
