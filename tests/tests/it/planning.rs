@@ -313,7 +313,7 @@ fn model_plans_cancels_and_passes_on_only_in_the_persons_words() {
 }
 
 #[test]
-fn model_speaks_to_others_only_in_typed_words_or_by_a_card() {
+fn model_speaks_to_others_only_by_a_card() {
     let tells = |message: &str, person: &str| {
         let all = json!({ "message": message, "person": person });
         let own = json!({ "message": message });

@@ -198,7 +198,7 @@ fn child_calls_what_was_chosen_where_the_child_reads_and_nothing_more() {
 }
 
 #[test]
-fn others_are_told_only_what_the_person_typed_also_where_it_was_announced() {
+fn others_are_told_nothing_without_a_card_or_the_owners_typing() {
     let prompt = "tell Marco that dinner is ready";
     let bench = |prompt: &str| {
         let mut bench = Bench::new(prompt, "send", json!({"/person": "dest", "/message": "payload"}));
