@@ -1,12 +1,12 @@
 //! Who is who, as policyd has said last: which principals are one person, and what others call that person. As long as it has said
 //! nothing, each principal is somebody of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use metnos_proto::envelope::PersonNamed;
 use metnos_proto::executor::guests;
 use metnos_proto::msg::common::{Channel, RefusalCode, Role};
-use metnos_proto::msg::people::{Household, MAX_PERSONS};
+use metnos_proto::msg::people::{Household, MAX_PERSONS, Member};
 use metnos_proto::msg::quiet::Quiet;
 
 use super::Memory;
@@ -74,13 +74,20 @@ impl WhoIsWho {
         all
     }
 
-    /// The Telegram chat of each other principal of the same person. The owner's principals without a person count as one person only
+    /// The principals of those who want to be told things in their chat at once.
+    fn chat_first(&self) -> BTreeSet<String> {
+        let in_chat = self.0.people.iter().filter(|member| member.channel == Some(Channel::Telegram));
+        in_chat.flat_map(|member| member.principals.iter().cloned()).collect()
+    }
+
+    /// The Telegram chat of each other principal of the same person, but for those who want to be told things elsewhere. The owner's principals without a person count as one person only
     /// if exactly one of them is a chat: two chats may belong to two people.
     fn chats(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         let nameless: Vec<String> = self.0.owner.iter().filter(|own| self.0.member(own).is_none()).cloned().collect();
         let is_one = nameless.iter().filter(|one| can_be_sent_to(one)).count() == 1;
-        let persons = self.0.people.iter().map(|member| &member.principals);
+        let elsewhere = |member: &&Member| matches!(member.channel, Some(Channel::Cli | Channel::Http));
+        let persons = self.0.people.iter().filter(|member| !elsewhere(member)).map(|member| &member.principals);
         for principals in persons.chain(is_one.then_some(&nameless)) {
             let (chats, others): (Vec<&String>, Vec<&String>) = principals.iter().partition(|one| can_be_sent_to(one));
             if let Some(chat) = chats.first() {
@@ -113,20 +120,27 @@ impl Memory {
         self.who_is_who = WhoIsWho(word);
         self.derive()?;
         self.schedules.catch_up(&self.journal.chronicle)?;
-        self.schedules.chats_are(self.who_is_who.chats())?;
+        self.schedules.chats_are(self.who_is_who.chats(), self.who_is_who.chat_first())?;
         Ok(self.schedules.quiet_are(self.who_is_who.quiet())?)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use metnos_proto::msg::people::{Member, Unsealed};
+    use metnos_proto::msg::people::Unsealed;
 
     use super::*;
 
     fn member(name: &str, role: Role, principals: &[&str]) -> Member {
         let principals = principals.iter().map(|one| (*one).to_owned()).collect();
-        Member { name: name.to_owned(), role, quiet: None, also: vec![format!("{name}'s alias")], principals }
+        Member {
+            name: name.to_owned(),
+            role,
+            quiet: None,
+            channel: None,
+            also: vec![format!("{name}'s alias")],
+            principals,
+        }
     }
 
     fn known() -> WhoIsWho {
@@ -195,6 +209,9 @@ mod tests {
         };
         let named = ["cli:uid:0 telegram:1", "http:a telegram:1", "http:m telegram:2"];
         assert_eq!(told(people.clone(), &["cli:uid:0", "telegram:1", "http:x"]), named, "http:x has no chat");
+        let elsewhere: Vec<Member> =
+            people.into_iter().map(|one| Member { channel: Some(Channel::Http), ..one }).collect();
+        assert_eq!(told(elsewhere, &["cli:uid:0", "telegram:1"]), [""; 0], "they want it on the page");
         assert_eq!(told(Vec::new(), &["cli:uid:0", "telegram:1"]), ["cli:uid:0 telegram:1"]);
         assert_eq!(told(Vec::new(), &["cli:uid:0", "telegram:1", "telegram:9"]), [""; 0], "they may be two persons");
     }

@@ -5,7 +5,7 @@ pub mod row;
 pub mod store;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use jiff::SignedDuration;
@@ -59,6 +59,8 @@ pub struct Schedules {
     quiet: Option<BTreeMap<String, Quiet>>,
     /// The chats of persons, by their other principals: what these are to be told goes there where nobody takes it.
     chats: BTreeMap<String, String>,
+    /// The principals whose persons want to be told things in their chat at once.
+    chat_first: BTreeSet<String>,
     /// When the next one must be looked at; none as long as that was not looked up since the last change.
     next: Cell<Option<Option<u64>>>,
     /// What the door was told last.
@@ -84,6 +86,7 @@ impl Schedules {
             shown: BTreeMap::new(),
             quiet: None,
             chats: BTreeMap::new(),
+            chat_first: BTreeSet::new(),
             next: Cell::new(None),
             told: None,
         })
@@ -149,13 +152,16 @@ impl Schedules {
         self.store.from_others()?.iter().try_for_each(|row| self.reckon(row))
     }
 
-    /// These are the chats of persons from now on, by their other principals.
+    /// These are the chats of persons from now on, by their other principals, and these principals' persons want to be told things
+    /// there at once.
     ///
     /// # Errors
     /// When the schedules cannot be read.
-    pub fn chats_are(&mut self, chats: BTreeMap<String, String>) -> Result<()> {
+    pub fn chats_are(&mut self, chats: BTreeMap<String, String>, chat_first: BTreeSet<String>) -> Result<()> {
         let before = std::mem::replace(&mut self.chats, chats);
-        let changed = before.keys().chain(self.chats.keys()).filter(|one| before.get(*one) != self.chats.get(*one));
+        let first_before = std::mem::replace(&mut self.chat_first, chat_first);
+        let moved = before.keys().chain(self.chats.keys()).filter(|one| before.get(*one) != self.chats.get(*one));
+        let changed: BTreeSet<&String> = moved.chain(first_before.symmetric_difference(&self.chat_first)).collect();
         for principal in changed {
             self.store.reminding(principal)?.iter().try_for_each(|row| self.reckon(row))?;
         }
@@ -172,7 +178,8 @@ impl Schedules {
     /// hours. What is somebody's at a terminal or on a page is theirs first, where one is open.
     fn look_ms(&self, row: &ScheduleRow) -> Option<u64> {
         self.chat_of(&row.to)?;
-        let wait = if can_be_sent_to(&row.to) { 0 } else { TAKEN_HERE_MS };
+        let in_chat = can_be_sent_to(&row.to) || self.chat_first.contains(&row.to);
+        let wait = if in_chat { 0 } else { TAKEN_HERE_MS };
         self.undisturbed_ms(row, row.look_at_ms(&self.zone.1, &self.door)?.saturating_add(wait))
     }
 
@@ -261,7 +268,8 @@ impl Schedules {
         Some(next)
     }
 
-    /// The firing that is due first: for this person, or with an empty name for anybody who can be sent a message.
+    /// The firing that is due first: for this person, or with an empty name for anybody who can be sent a message. Who wants it in
+    /// the chat gets it here only where the chat did not get it in [`TAKEN_HERE_MS`].
     ///
     /// # Errors
     /// When the schedules cannot be read.
@@ -269,6 +277,8 @@ impl Schedules {
         let rows =
             if to.is_empty() { self.first_due(now_ms)?.into_iter().collect() } else { self.store.reminding(to)? };
         let due = rows.into_iter().filter_map(|row| row.due(&self.zone.1, &self.door, now_ms).map(|due| (row, due)));
+        let wait = if self.chat_first.contains(to) { TAKEN_HERE_MS } else { 0 };
+        let due = due.filter(|(_, due)| due.at_ms.saturating_add(wait) <= now_ms);
         Ok(due.min_by_key(|(row, due)| (due.at_ms, row.number)))
     }
 

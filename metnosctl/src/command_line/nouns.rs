@@ -355,10 +355,27 @@ pub struct PersonToChange {
     /// When this person is not disturbed by what others send, such as 22:00-7:00; `none` for never
     #[arg(long, value_name = "HOURS", value_parser = quiet_hours)]
     pub quiet: Option<QuietHours>,
+    /// Where this person is told things: in the Telegram chat at once, or at the terminal or on the page and not in the chat; `any`
+    /// for where something was planned, and in the chat when it is not taken there
+    #[arg(long, value_parser = told_on())]
+    pub channel: Option<ToldOn>,
     /// An executor that this child calls without asking, in the folders that the child reads; may be given several times, in place
     /// of those before. `none` for none
     #[arg(long, value_name = "EXECUTOR")]
     pub may_call: Vec<String>,
+}
+
+/// A channel as a person chooses it: none where there is to be no choice.
+#[derive(Debug, Clone, Copy)]
+pub struct ToldOn(pub Option<Channel>);
+
+fn told_on() -> impl TypedValueParser<Value = ToldOn> {
+    named(&[
+        ("telegram", ToldOn(Some(Channel::Telegram))),
+        ("cli", ToldOn(Some(Channel::Cli))),
+        ("http", ToldOn(Some(Channel::Http))),
+        ("any", ToldOn(None)),
+    ])
 }
 
 /// Quiet hours as they are given: none where there are to be none.

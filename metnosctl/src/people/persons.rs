@@ -25,6 +25,7 @@ pub fn persons(screen: &mut Screen, instance: &Instance, command: &PeopleCommand
         PeopleCommand::Change(change) => PersonsAsk::Change(ChangePerson {
             name: change.name.clone(),
             quiet: change.quiet.map(|quiet| quiet.0),
+            channel: change.channel.map(|choice| choice.0),
             role: change.role,
             also: Some(change.also.clone()).filter(|also| !also.is_empty()),
             may_call: may_call(&change.may_call),
@@ -85,6 +86,9 @@ fn person(screen: &mut Screen, one: &PersonView) -> Result<(), CtlError> {
     }
     if let Some(quiet) = &one.quiet {
         screen.line(&format!("Not disturbed by what others send: {quiet}."))?;
+    }
+    if let Some(channel) = &one.channel {
+        screen.line(&format!("Wants to be told things on the channel {channel}."))?;
     }
     if !one.may_call.is_empty() {
         let calls = listed(&one.may_call);

@@ -165,11 +165,15 @@ fn commands_about_people_and_proposals_send_the_right_asks() {
         ),
         (
             &["people", "change", "anna", "--role", "child"],
-            "persons Change(ChangePerson { name: \"anna\", quiet: None, role: Some(Child), also: None, may_call: None })",
+            "persons Change(ChangePerson { name: \"anna\", quiet: None, channel: None, role: Some(Child), also: None, may_call: None })",
         ),
         (
             &["people", "change", "anna", "--quiet", "none"],
-            "persons Change(ChangePerson { name: \"anna\", quiet: Some(None), role: None, also: None, may_call: None })",
+            "persons Change(ChangePerson { name: \"anna\", quiet: Some(None), channel: None, role: None, also: None, may_call: None })",
+        ),
+        (
+            &["people", "change", "anna", "--channel", "telegram"],
+            "persons Change(ChangePerson { name: \"anna\", quiet: None, channel: Some(Some(Telegram)), role: None, also: None, may_call: None })",
         ),
         (
             &["people", "join", "anna", "telegram:7"],

@@ -109,6 +109,7 @@ fn persons_role_decides_what_their_principals_are() {
                 role: Some(role),
                 also: None,
                 quiet: None,
+                channel: None,
                 may_call: None,
             })
         };
@@ -121,13 +122,30 @@ fn persons_role_decides_what_their_principals_are() {
         assert_eq!(house.persons(change("Luca", Role::Owner)).await.unwrap_err().rule, "people.form");
         let night = Quiet::read("22:00-7:00");
         let quiet = |quiet| {
-            PersonsAsk::Change(ChangePerson { name: "luca".into(), role: None, also: None, quiet, may_call: None })
+            let (name, may_call) = ("luca".into(), None);
+            PersonsAsk::Change(ChangePerson { name, role: None, also: None, quiet, channel: None, may_call })
         };
         assert_eq!(house.persons(quiet(Some(night))).await.unwrap()["quiet"], "22:00-7:00");
         let told = || house.world.memory.household.borrow().people.iter().find(|one| one.name == "Luca").unwrap().quiet;
         assert_eq!(told(), night, "memoryd knows");
         assert_eq!(house.persons(quiet(None)).await.unwrap()["quiet"], "22:00-7:00", "as before");
         assert_eq!(house.persons(quiet(Some(None))).await.unwrap()["quiet"], Value::Null);
+        let told_on = |channel| {
+            let (name, may_call) = ("luca".into(), None);
+            PersonsAsk::Change(ChangePerson {
+                name,
+                role: None,
+                also: None,
+                quiet: None,
+                channel: Some(channel),
+                may_call,
+            })
+        };
+        assert_eq!(house.persons(told_on(Some(Channel::Telegram))).await.unwrap()["channel"], "telegram");
+        let wrong = house.persons(told_on(Some(Channel::Hook))).await.unwrap_err();
+        assert_eq!(wrong.rule, "people.form");
+        assert_eq!(house.persons(PersonsAsk::Show("Luca".into())).await.unwrap()["channel"], "telegram", "as before");
+        assert_eq!(house.persons(told_on(None)).await.unwrap()["channel"], Value::Null);
         house.persons(PersonsAsk::Remove("Marco".into())).await.unwrap();
         assert_eq!(house.standing("2").await.0, Standing::Stranger);
         let household = house.world.memory.household.borrow();

@@ -276,6 +276,9 @@ pub struct PersonView {
     /// When this person is not disturbed by what others send: `22:00-7:00`; null for never.
     #[serde(deserialize_with = "nullable")]
     pub quiet: Option<String>,
+    /// Where this person wants to be told things: `telegram`, `cli`, `http`; null without a choice.
+    #[serde(deserialize_with = "nullable")]
+    pub channel: Option<String>,
     /// The executors that a child calls without asking, in the folders that the child reads.
     pub may_call: Vec<String>,
     /// The private folder, from the workspace on: `people/anna`; null for a guest, who has none.
@@ -357,7 +360,7 @@ mod tests {
         round_trip::<PersonsAnswer>(&[
             "[]",
             r#"{"name": "Anna", "role": "owner", "also": ["mum"], "principals": ["cli:uid:1"], "reached_at": "cli:uid:1",
-                "quiet": "22:00-7:00", "may_call": [], "folder": "people/anna", "since_ms": 1}"#,
+                "quiet": "22:00-7:00", "channel": "telegram", "may_call": [], "folder": "people/anna", "since_ms": 1}"#,
             r#"{"name": "Luca", "revoked": ["telegram:7"], "turns_ended": 0}"#,
         ]);
         round_trip::<AutonomyAnswer>(&[

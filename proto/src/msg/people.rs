@@ -146,6 +146,8 @@ words! {
         pub name: String,
         /// When this person is not disturbed by what others send: none for as before, an inner none for never.
         pub quiet: Option<Option<Quiet>>,
+        /// Where this person is told things first ([`Member::channel`]): none for as before, an inner none for no choice.
+        pub channel: Option<Option<Channel>>,
         /// What this person is from now on; none for as before.
         pub role: Option<Role>,
         /// What else the others say from now on; none for as before.
@@ -205,6 +207,9 @@ words! {
         pub name: String,
         /// When this person is not disturbed by what others send.
         pub quiet: Option<Quiet>,
+        /// Where this person wants to be told things: in the Telegram chat at once, or at the terminal or on the page and
+        /// never in the chat. Without a choice, where something was planned, and in the chat when it is not taken there.
+        pub channel: Option<Channel>,
         /// What this person is.
         pub role: Role,
         /// What else the others say.

@@ -318,6 +318,7 @@ const COMMANDS: &[(&str, How)] = &[
         "metnosctl seal break Luca --reason \"he has not come home\"",
         By("tests/tests/it/private.rs", "[\"seal\", \"break\""),
     ),
+    ("metnosctl people change Anna --channel telegram", Typed(0)),
     ("metnosctl people change Marco --quiet 22:00-7:00", Typed(0)),
     (
         "metnosctl people change Luca --may-call fs_append --may-call note_add",

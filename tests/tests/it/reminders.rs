@@ -386,6 +386,27 @@ fn what_is_due_at_the_terminal_goes_to_the_chat_unless_somebody_is_there() {
 }
 
 #[test]
+fn what_is_due_comes_on_the_channel_that_the_person_chose() {
+    let (set, server) = with_chats();
+    assert_eq!(set.json(&["people", "add", "Anna", "--role", "owner"]).0, 0);
+    assert_eq!(set.json(&["people", "join", "Anna", &format!("telegram:{OWNER}")]).0, 0);
+    let (code, anna) = set.json(&["people", "change", "Anna", "--channel", "cli"]);
+    assert_eq!((code, &anna["channel"]), (0, &json!("cli")), "{anna}");
+    assert!(anna["reached_at"].as_str().unwrap().starts_with("cli:"), "{anna}");
+    let told = set.ask("remind me in 1 second to bake");
+    assert!(!told.contains("I write to you on Telegram"), "{told}");
+    assert!(asked_until(&set, "what time is it", "Bake.").contains("Reminder"));
+    // It is planned at the terminal, and sent to the chat at once.
+    let (code, anna) = set.json(&["people", "change", "Anna", "--channel", "telegram"]);
+    assert_eq!((code, &anna["channel"]), (0, &json!("telegram")), "{anna}");
+    let told = set.ask("remind me in 2 seconds to stretch");
+    assert!(told.contains("I write to you on Telegram"), "{told}");
+    server.told(OWNER, "Reminder: Stretch.");
+    assert!(!server.chat(OWNER).iter().any(|one| one.text.contains("Bake")), "it was for the terminal");
+    set.verify();
+}
+
+#[test]
 fn message_of_a_call_reaches_its_person_where_that_person_is() {
     let (set, server) = with_chats();
     for (name, role) in [("Anna", "owner"), ("Marco", "adult"), ("Rosa", "adult")] {

@@ -185,6 +185,7 @@ fn review_tells_what_was_done_and_what_not_of_that_person_and_time_alone() {
     assert_eq!(index.first_since(0, head).unwrap(), 1);
     let member = Member {
         quiet: None,
+        channel: None,
         name: "Marco".into(),
         role: Role::Owner,
         also: Vec::new(),

@@ -266,6 +266,7 @@ fn person_is_recalled_own_words_of_all_channels_and_nobody_elses() {
     let (_instance, mut memory) = lived();
     let member = |name: &str, role, principals: &[&str]| Member {
         quiet: None,
+        channel: None,
         name: name.to_owned(),
         role,
         also: vec![format!("{name}ina")],

@@ -3,7 +3,7 @@
 
 use metnos_proto::doc::schedule::{FiringState, ScheduleState, ScheduleView};
 use metnos_proto::ids::{SessionId, TraceId, TurnId};
-use metnos_proto::msg::common::{Lang, Role};
+use metnos_proto::msg::common::{Channel, Lang, Role};
 use metnos_proto::msg::memoryd::Redact;
 use metnos_proto::msg::people::Member;
 use metnos_proto::msg::quiet::Quiet;
@@ -523,7 +523,7 @@ proptest! {
 
 fn member(name: &str, principals: &[&str]) -> Member {
     let principals = principals.iter().map(|one| (*one).to_owned()).collect();
-    Member { quiet: None, name: name.to_owned(), role: Role::Adult, also: Vec::new(), principals }
+    Member { quiet: None, channel: None, name: name.to_owned(), role: Role::Adult, also: Vec::new(), principals }
 }
 
 #[test]
@@ -670,7 +670,7 @@ fn what_nobody_takes_where_it_was_asked_for_is_sent_to_the_persons_chat() {
     assert!(!memory.plan(PAGE, "alone", "in 1 minute").in_chat);
     memory.household(household_of(vec![member("Marco", &[PAGE, CHAT])])).unwrap();
     assert!(memory.plan(PAGE, "stretch", "in 2 minutes").in_chat);
-    memory.plan(PAGE, "walk", "in 4 minutes");
+    memory.plan(PAGE, "walk", "in 20 minutes");
     instance.clock.advance(61_000);
     assert!(memory.due_for(1, "").is_none(), "who is on the page comes first");
     let next = memory.next_firing(door(1), &ANYBODY).unwrap().at_ms.unwrap();
@@ -691,9 +691,25 @@ fn what_nobody_takes_where_it_was_asked_for_is_sent_to_the_persons_chat() {
     let again = memory.due_for(1, "").unwrap();
     assert_eq!((again.what.as_str(), again.to.as_str(), again.again), ("stretch", CHAT, true));
     memory.end(1, &again, FiringEnd::Delivered);
+    // Whoever wants to be told things in the chat is told there at once, and whoever wants it on the page only there.
+    let wants = |channel| household_of(vec![Member { channel: Some(channel), ..member("Marco", &[PAGE, CHAT]) }]);
+    memory.household(wants(Channel::Telegram)).unwrap();
+    memory.plan(PAGE, "soup", "in 1 minute");
+    instance.clock.advance(61_000);
+    assert!(memory.due_for(1, PAGE).is_none(), "the chat comes first");
+    let at_once = memory.due_for(1, "").unwrap();
+    assert_eq!((at_once.what.as_str(), at_once.to.as_str()), ("soup", CHAT));
+    memory.end(1, &at_once, FiringEnd::Delivered);
+    memory.household(wants(Channel::Http)).unwrap();
+    assert!(!memory.plan(PAGE, "cake", "in 1 minute").in_chat);
+    instance.clock.advance(61_000 + TAKEN_HERE_MS);
+    assert!(memory.due_for(1, "").is_none(), "not in the chat");
+    let here = memory.due_for(1, PAGE).unwrap();
+    assert_eq!(here.what, "cake");
+    memory.end(1, &here, FiringEnd::Delivered);
     // Without a chat it waits for the person.
     memory.household(household_of(vec![member("Marco", &[PAGE])])).unwrap();
-    instance.clock.advance(600_000);
+    instance.clock.advance(1_200_000);
     assert!(memory.due_for(1, "").is_none());
     assert!(memory.due_for(1, PAGE).is_some_and(|firing| firing.what == "walk"));
 }

@@ -118,6 +118,7 @@ pub fn persons(ask: &PersonsAsk) -> PersonsAnswer {
         also: vec![NASTY.into()],
         principals: vec!["telegram:1".into()],
         may_call: Vec::new(),
+        channel: Some("telegram".to_owned()),
         quiet: None,
         reached_at: Some("telegram:1".into()),
         folder: Some(NASTY.into()),

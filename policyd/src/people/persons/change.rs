@@ -7,11 +7,24 @@ use metnos_proto::msg::common::{Refusal, RefusalCode, Role};
 use metnos_proto::msg::people::{AddPerson, ChangePerson, JoinPerson, MAX_MAY_CALL, PersonsAsk};
 use rusqlite::params;
 
-use super::{Person, Persons, role_name, unknown};
+use super::{CHOICES, Person, Persons, role_name, unknown};
 use crate::guard::shown;
 use crate::people::Principals;
 use crate::people::pairing::Forget;
 use crate::store::{not_durable, signed};
+
+/// Whether what is said of a person goes together.
+fn fits(name: &str, person: &Person) -> Result<(), Refusal> {
+    if person.role != Role::Child && !person.may_call.is_empty() {
+        let why = format!("{} is no child: only of a child it is said what is done without asking", shown(name));
+        return Err(Refusal::new(RefusalCode::Invalid, "people.may", why));
+    }
+    if let Some(channel) = person.channel.filter(|channel| !CHOICES.contains(channel)) {
+        let why = format!("nobody is told things on the channel {}", channel.name());
+        return Err(Refusal::new(RefusalCode::Invalid, "people.form", why).remedy("choose telegram, cli or http"));
+    }
+    Ok(())
+}
 
 /// The names of executors, each once and in their order.
 fn sound(mut names: Vec<String>) -> Result<Vec<String>, Refusal> {
@@ -66,7 +79,14 @@ impl Principals {
         }
         let AddPerson { name, role, also } = add;
         let line = format!("{by}: {name} is known as {} from now on", role_name(role));
-        let person = Person { role, also, quiet: None, may_call: Vec::new(), since_ms: self.base.clock.wall_ms() };
+        let person = Person {
+            role,
+            also,
+            quiet: None,
+            channel: None,
+            may_call: Vec::new(),
+            since_ms: self.base.clock.wall_ms(),
+        };
         let more = self.persons.borrow().with(&name, person)?;
         self.persons_are(more, &line).await?;
         Ok(name)
@@ -79,6 +99,7 @@ impl Principals {
             role: change.role.unwrap_or(before.role),
             also: change.also.unwrap_or(before.also),
             quiet: change.quiet.unwrap_or(before.quiet),
+            channel: change.channel.unwrap_or(before.channel),
             may_call: match change.may_call {
                 Some(names) => sound(names)?,
                 // What was said of the child ends with the childhood.
@@ -87,13 +108,13 @@ impl Principals {
             },
             since_ms: before.since_ms,
         };
-        if person.role != Role::Child && !person.may_call.is_empty() {
-            let why = format!("{} is no child: only of a child it is said what is done without asking", shown(&name));
-            return Err(Refusal::new(RefusalCode::Invalid, "people.may", why));
-        }
+        fits(&name, &person)?;
         let mut line = format!("{by}: {name} is {} from now on", role_name(person.role));
         if !person.may_call.is_empty() {
             line.push_str(&format!(", and may call {} without asking", person.may_call.join(", ")));
+        }
+        if let Some(channel) = person.channel {
+            line.push_str(&format!(", and is told things on {}", channel.name()));
         }
         let changed = self.persons.borrow().with(&name, person)?;
         self.persons_are(changed, &line).await?;
@@ -151,6 +172,8 @@ impl Principals {
             .collect();
         let quiet: Vec<(String, String)> =
             persons.all.iter().filter_map(|(name, one)| Some((name.clone(), one.quiet?.to_string()))).collect();
+        let told_on: Vec<(String, &str)> =
+            persons.all.iter().filter_map(|(name, one)| Some((name.clone(), one.channel?.name()))).collect();
         let may_call: Vec<(String, String)> = persons
             .all
             .iter()
@@ -163,7 +186,7 @@ impl Principals {
             .run(move |connection| {
                 let transaction = connection.transaction()?;
                 transaction.execute_batch(
-                    "DELETE FROM persons; DELETE FROM quiet_hours; DELETE FROM may_call; DELETE FROM speaks_as",
+                    "DELETE FROM persons; DELETE FROM quiet_hours; DELETE FROM may_call; DELETE FROM told_on; DELETE FROM speaks_as",
                 )?;
                 for (name, role, also, since_ms) in &rows {
                     let values = params![name, role, also, signed(*since_ms)];
@@ -171,6 +194,9 @@ impl Principals {
                 }
                 for (name, hours) in &quiet {
                     transaction.execute("INSERT INTO quiet_hours VALUES (?1, ?2)", params![name, hours])?;
+                }
+                for (name, channel) in &told_on {
+                    transaction.execute("INSERT INTO told_on VALUES (?1, ?2)", params![name, channel])?;
                 }
                 for (name, executor) in &may_call {
                     transaction.execute("INSERT INTO may_call VALUES (?1, ?2)", params![name, executor])?;

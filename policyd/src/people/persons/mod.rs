@@ -25,7 +25,11 @@ pub(crate) const TABLES: &str = "
     ) STRICT;
     CREATE TABLE IF NOT EXISTS may_call (person TEXT NOT NULL, executor TEXT NOT NULL, PRIMARY KEY (person, executor)) STRICT;
     CREATE TABLE IF NOT EXISTS quiet_hours (person TEXT PRIMARY KEY, hours TEXT NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS told_on (person TEXT PRIMARY KEY, channel TEXT NOT NULL) STRICT;
     CREATE TABLE IF NOT EXISTS speaks_as (principal TEXT PRIMARY KEY, person TEXT NOT NULL) STRICT;";
+
+/// The channels of which a person may choose one.
+pub(crate) const CHOICES: [Channel; 3] = [Channel::Telegram, Channel::Cli, Channel::Http];
 
 /// Names that would mislead.
 const TAKEN: [&str; 2] = ["owner", "metnos"];
@@ -39,6 +43,8 @@ pub struct Person {
     pub also: Vec<String>,
     /// When this person is not disturbed by what others send.
     pub quiet: Option<Quiet>,
+    /// Where this person wants to be told things; one of [`CHOICES`].
+    pub channel: Option<Channel>,
     /// The executors that the owner lets a child call without asking; of others, none counts.
     pub may_call: Vec<String>,
     /// Since when, in milliseconds since the epoch.
@@ -113,7 +119,7 @@ impl Persons {
         for row in rows {
             let (name, role, also, since_ms) = row?;
             let role = role_of(&role).ok_or_else(|| StoreError::Damaged(format!("person {name}")))?;
-            persons.all.insert(name, Person { role, also, quiet: None, may_call: Vec::new(), since_ms });
+            persons.all.insert(name, Person { role, also, quiet: None, channel: None, may_call: Vec::new(), since_ms });
         }
         let mut rows = connection.prepare("SELECT person, hours FROM quiet_hours")?;
         for row in rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
@@ -121,6 +127,13 @@ impl Persons {
             let quiet = Quiet::read(&hours).zip(persons.all.get_mut(&name));
             let (hours, person) = quiet.ok_or_else(|| StoreError::Damaged(format!("the quiet hours of {name}")))?;
             person.quiet = Some(hours);
+        }
+        let mut rows = connection.prepare("SELECT person, channel FROM told_on")?;
+        for row in rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
+            let (name, channel) = row?;
+            let chosen = CHOICES.into_iter().find(|one| one.name() == channel).zip(persons.all.get_mut(&name));
+            let (channel, person) = chosen.ok_or_else(|| StoreError::Damaged(format!("the channel of {name}")))?;
+            person.channel = Some(channel);
         }
         let mut rows = connection.prepare("SELECT person, executor FROM may_call ORDER BY person, executor")?;
         for row in rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))? {
@@ -193,12 +206,14 @@ impl Persons {
         at_terminal.chain(spoken).collect()
     }
 
-    /// Where this person gets what others send: in a chat that can be sent to, else where the person will come by.
+    /// Where this person gets what others send: on the chosen channel, else in a chat that can be sent to, else where the person
+    /// will come by.
     #[must_use]
     pub fn reached_at(&self, name: &str) -> Option<String> {
         let all = self.principals(name);
         let on = |channel: Channel| all.iter().find(|one| one.split(':').next() == Some(channel.name()));
-        on(Channel::Telegram).or_else(|| on(Channel::Cli)).or_else(|| on(Channel::Http)).cloned()
+        let chosen = self.all.get(name).and_then(|person| person.channel);
+        chosen.into_iter().chain(CHOICES).find_map(on).cloned()
     }
 
     /// Everybody's name.
@@ -228,6 +243,7 @@ impl Persons {
             principals: self.principals(name),
             reached_at: self.reached_at(name),
             quiet: person.quiet.map(|quiet| quiet.to_string()),
+            channel: person.channel.map(|channel| channel.name().to_owned()),
             may_call: person.may_call.clone(),
             folder: private_name(name, person).map(|folder| guests::private(&folder)),
             since_ms: person.since_ms,
@@ -241,6 +257,7 @@ impl Persons {
             role: person.role,
             also: person.also.clone(),
             quiet: person.quiet,
+            channel: person.channel,
             principals: self.principals(name),
         };
         let owner = self.terminal.clone();
@@ -328,6 +345,7 @@ mod tests {
             role,
             also: also.iter().map(|one| (*one).to_owned()).collect(),
             quiet: None,
+            channel: None,
             may_call: Vec::new(),
             since_ms: 1,
         }
@@ -383,6 +401,10 @@ mod tests {
         assert_eq!(all.reached_at("Anna").as_deref(), Some("cli:uid:1000"));
         assert_eq!(all.reached_at("Luca").as_deref(), Some("http:b"));
         assert_eq!(all.reached_at("Rosa Bianchi"), None);
+        let wants = |channel| Person { channel: Some(channel), ..person(Role::Adult, &[]) };
+        let at = |channel| all.with("Marco", wants(channel)).unwrap().reached_at("Marco");
+        assert_eq!(at(Channel::Http).as_deref(), Some("http:a"));
+        assert_eq!(at(Channel::Cli).as_deref(), Some("telegram:5"), "he speaks at no terminal");
         assert_eq!(all.of("cli:uid:0").map(|(name, _)| name), Some("Anna"));
         assert_eq!(all.without("Marco").of("telegram:5"), None);
         assert_eq!(all.joined("telegram:5", None).reached_at("Marco").as_deref(), Some("http:a"));
