@@ -186,7 +186,7 @@ impl<'a> Turn<'a> {
 
     /// A new node does not say the contrary of a protected one.
     fn protected(&self, premise: &str) -> Result<(), Objection> {
-        let against = self.lattice.protected().into_iter().find(|node| premise::denies(premise, &node.premise));
+        let against = self.lattice.protected().iter().find(|node| premise::denies(premise, &node.premise));
         match against {
             Some(node) => hold(Code::R14, format!("it contradicts `{}`, which is protected", node.node_id)),
             None => Ok(()),

@@ -96,8 +96,8 @@ pub trait Lattice {
     fn node(&self, id: &str) -> Option<Node>;
     /// A node that says the same: by its [`crate::premise::key`].
     fn same(&self, key: &str) -> Option<Node>;
-    /// The protected nodes.
-    fn protected(&self) -> Vec<Node>;
+    /// The protected nodes, by number.
+    fn protected(&self) -> &[Node];
 }
 
 /// In which role a model proposes.

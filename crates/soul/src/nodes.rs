@@ -10,6 +10,8 @@ use crate::premise;
 pub struct Nodes {
     by_id: HashMap<String, Node>,
     by_key: HashMap<String, String>,
+    /// By number.
+    protected: Vec<Node>,
 }
 
 impl Nodes {
@@ -17,7 +19,9 @@ impl Nodes {
     #[must_use]
     pub fn new(nodes: Vec<Node>) -> Self {
         let by_key = nodes.iter().map(|node| (premise::key(&node.premise), node.node_id.clone())).collect();
-        Self { by_key, by_id: nodes.into_iter().map(|node| (node.node_id.clone(), node)).collect() }
+        let mut protected: Vec<Node> = nodes.iter().filter(|node| node.is_protected()).cloned().collect();
+        protected.sort_by(|one, other| one.node_id.cmp(&other.node_id));
+        Self { by_key, protected, by_id: nodes.into_iter().map(|node| (node.node_id.clone(), node)).collect() }
     }
 }
 
@@ -30,9 +34,7 @@ impl Lattice for Nodes {
         self.node(self.by_key.get(key)?)
     }
 
-    fn protected(&self) -> Vec<Node> {
-        let mut all: Vec<Node> = self.by_id.values().filter(|node| node.is_protected()).cloned().collect();
-        all.sort_by(|one, other| one.node_id.cmp(&other.node_id));
-        all
+    fn protected(&self) -> &[Node] {
+        &self.protected
     }
 }
