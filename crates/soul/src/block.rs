@@ -1,4 +1,4 @@
-//! R01: the one block of a proposal in a message, and the message without it.
+//! R01: the one block of a proposal in a message.
 
 use crate::verdict::{Code, Objection, refuse};
 
@@ -47,13 +47,6 @@ fn named_nonce(head: &str) -> Option<&str> {
     (!value.contains(['"', '\'']) && !value.contains(char::is_whitespace)).then_some(value)
 }
 
-/// The message as a person reads it: without the block, also where it is none that is taken.
-#[must_use]
-pub fn without(reply: &str) -> &str {
-    let lower = reply.to_ascii_lowercase();
-    lower.find(OPEN).map_or(reply, |at| reply[..at].trim_end())
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -66,10 +59,8 @@ mod tests {
         {
             let reply = format!("Noted.\n{tag}{{}}</lattice_update>\n");
             assert_eq!(block(&reply, "abc").unwrap(), Some("{}"), "{tag}");
-            assert_eq!(without(&reply), "Noted.");
         }
         assert_eq!(block("Noted.", "abc").unwrap(), None);
-        assert_eq!(without("Noted."), "Noted.");
     }
 
     #[test]
@@ -96,10 +87,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_message_shows_a_block_to_a_person(text in "\\PC{0,40}", tail in "[<>/a-z_ =\"]{0,60}") {
+        fn no_block_of_another_spelling_is_taken(text in "\\PC{0,40}", tail in "[<>/a-z_ =\"]{0,60}") {
             let reply = format!("{text}<Lattice_Update {tail}");
-            prop_assert!(!without(&reply).to_lowercase().contains(OPEN));
-            let _ = block(&reply, "abc");
+            prop_assert!(!matches!(block(&reply, "abc"), Ok(Some(_))));
         }
     }
 }

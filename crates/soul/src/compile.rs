@@ -8,9 +8,6 @@ use crate::proposal::{Add, MOST_A_DAY, Proposal, Touch};
 use crate::verdict::{Code, Objection, Op, Verdict, hold, refuse};
 use crate::{block, ground, json, premise, proposal, text, witness};
 
-/// Up to where a model's weights count for a new node: salience and commitment at most, uncertainty at least.
-pub const HINTS: [(&str, f64); 3] = [("salience", 0.6), ("commitment", 0.5), ("uncertainty", 0.4)];
-
 /// What became of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compiled {
@@ -227,7 +224,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// R11: a weight that is none is refused; one that is too good is a hint, and counts up to [`HINTS`].
+/// R11: refuses a weight out of range. Weights in range are hints; nothing stores them yet.
 fn weights(add: &Add) -> Result<(), Objection> {
     let least = |name: &str| if name == "valence" { -1.0 } else { 0.0 };
     match add.weights.iter().find(|(name, value)| !(least(name)..=1.0).contains(value)) {

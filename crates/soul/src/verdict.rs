@@ -20,11 +20,6 @@ macro_rules! codes {
         /// The rule that an operation came to, in the order in which the rules are asked.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
         pub enum Code { $($(#[$doc])* $code,)* }
-
-        impl Code {
-            /// All of them, in their order.
-            pub const ALL: &[Self] = &[$(Self::$code,)*];
-        }
     };
 }
 

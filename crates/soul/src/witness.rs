@@ -4,7 +4,7 @@ use crate::model::{Envelope, Shown, Witness};
 use crate::text::{Token, lists, tokens};
 use crate::verdict::{Code, Objection, hold, refuse};
 
-/// Scopes that belong to everybody in the house.
+/// Names of the scope that the whole household shares.
 const HOUSEHOLD: [&str; 2] = ["household", ""];
 /// What a conversation of several is called: no person.
 const ALL_OF_US: [&str; 8] = ["family", "famiglia", "home", "casa", "all", "tutti", "group", "gruppo"];
@@ -14,7 +14,7 @@ const CONTACT_DIGITS: usize = 6;
 /// The events that an operation cites.
 ///
 /// # Errors
-/// R08: when one was not shown, cannot witness, belongs to another scope, or is cited twice; when there is none.
+/// R08: when no event is cited, or a cited event was not shown, cannot serve as evidence, is of another scope, or is cited twice.
 pub fn cited<'a>(envelope: &'a Envelope, evidence: &[u64]) -> Result<Vec<&'a Shown>, Objection> {
     if evidence.is_empty() {
         return refuse(Code::R08, "it cites no event");

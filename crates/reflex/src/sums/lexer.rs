@@ -5,6 +5,7 @@ use std::ops::Range;
 use metnos_proto::msg::common::Lang;
 
 use super::number;
+use crate::words::lexicon::fold;
 
 /// What a lexeme means in a sum.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,7 +126,7 @@ fn piece(rest: &str, first: char) -> usize {
 }
 
 fn meant(raw: &str, first: char, lang: Lang) -> Option<(Kind, String)> {
-    let word: String = raw.to_lowercase().chars().map(bare).collect();
+    let word: String = raw.to_lowercase().chars().map(fold).collect();
     let kind = match first {
         '0'..='9' => Kind::Number(number::digits(raw, lang)?),
         '+' => Kind::Plus,
@@ -142,17 +143,6 @@ fn meant(raw: &str, first: char, lang: Lang) -> Option<(Kind, String)> {
         _ => return None,
     };
     Some((kind, word))
-}
-
-const fn bare(c: char) -> char {
-    match c {
-        'à' | 'á' => 'a',
-        'è' | 'é' => 'e',
-        'ì' | 'í' => 'i',
-        'ò' | 'ó' => 'o',
-        'ù' | 'ú' => 'u',
-        c => c,
-    }
 }
 
 /// The same with phrases as one lexeme, and `twenty five` as one number.

@@ -89,13 +89,21 @@ fn without_tail(mut all: &[Lexeme]) -> &[Lexeme] {
     all
 }
 
+/// The currency of a sum as it was said, if it has one; `None` where it has several.
+#[allow(clippy::option_option, reason = "whether it is a sum, and whether it has a currency")]
+fn currency(text: &str, all: &[Lexeme]) -> Option<Option<String>> {
+    let mut said = all.iter().filter(|one| one.kind == Kind::Money).map(|one| text[one.span.clone()].to_owned());
+    let first = said.next();
+    said.all(|other| Some(&other) == first.as_ref()).then_some(first)
+}
+
 fn sum(text: &str, all: &[Lexeme], framed: bool, lang: Lang) -> Option<String> {
     // "10-12" and "24/12" by themselves are no sums.
     let glued = |one: &Lexeme| matches!(one.kind, Kind::Minus | Kind::Over) && one.glued;
     if !framed && all.iter().any(glued) {
         return None;
     }
-    let money = all.iter().find(|one| matches!(one.kind, Kind::Money)).map(|one| text[one.span.clone()].to_owned());
+    let money = currency(text, all)?;
     let plain: Vec<Lexeme> = all.iter().filter(|one| !matches!(one.kind, Kind::Money)).cloned().collect();
     let value = expression::value(&plain)?;
     let (first, last) = (all.first()?, all.last()?);
@@ -103,9 +111,12 @@ fn sum(text: &str, all: &[Lexeme], framed: bool, lang: Lang) -> Option<String> {
     Some(match value {
         Ok(value) => {
             let (shown, exact) = number::shown(value, 4, lang)?;
-            let money =
-                money.map(|money| if money.chars().all(char::is_alphabetic) { format!(" {money}") } else { money });
-            format!("{asked} {} {shown}{}", if exact { "=" } else { "≈" }, money.unwrap_or_default())
+            let (before, behind) = match money {
+                Some(sign) if sign.chars().all(char::is_alphabetic) => (String::new(), format!(" {sign}")),
+                Some(sign) => (sign, String::new()),
+                None => (String::new(), String::new()),
+            };
+            format!("{asked} {} {before}{shown}{behind}", if exact { "=" } else { "≈" })
         }
         Err(expression::NoValue::Zero) => match lang {
             Lang::En => "Nothing can be divided by zero.".to_owned(),
@@ -143,7 +154,7 @@ mod tests {
             ("what is 100 divided by 3", "100 divided by 3 ≈ 33.3333"),
             ("what is 80 minus 15%", "80 minus 15% = 68"),
             ("15% off 80 euros", "15% off 80 euros = 68 euros"),
-            ("what's 20% of $45?", "20% of $45 = 9$"),
+            ("what's 20% of $45?", "20% of $45 = $9"),
             ("what is half of 30", "half of 30 = 15"),
             ("what is a third of 90", "a third of 90 = 30"),
             ("what is 9 squared", "9 squared = 81"),
@@ -231,6 +242,7 @@ mod tests {
             "what is a plus",
             "how much is 3 times the rent",
             "12:30 - 13:30",
+            "$5 + €3",
             "read 3 + 4.md",
             "how many days in a month",
             "",

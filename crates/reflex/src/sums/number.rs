@@ -4,7 +4,7 @@ use metnos_proto::msg::common::Lang;
 
 /// The largest value that is shown.
 const LARGEST: f64 = 1e15;
-/// From which value on groups of three digits are told apart.
+/// Values from this one on are shown with thousands separators.
 const GROUPED: f64 = 100_000.0;
 
 const UNITS: [(&str, f64); 53] = [

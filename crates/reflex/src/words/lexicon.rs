@@ -293,7 +293,8 @@ fn stem(lower: &str) -> String {
     stem.to_owned()
 }
 
-const fn fold(c: char) -> char {
+/// A small letter without the accent that Italian writes.
+pub(crate) const fn fold(c: char) -> char {
     match c {
         'à' | 'á' => 'a',
         'è' | 'é' => 'e',

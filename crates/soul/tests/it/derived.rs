@@ -60,7 +60,7 @@ fn broken(said: &Said) -> Vec<(&'static str, Value)> {
         ("an unknown type", broken_block(said, &json!({"node_type": "root"}))),
         ("no evidence", broken_block(said, &json!({"evidence": []}))),
         ("evidence that was not shown", broken_block(said, &json!({"evidence": [4711]}))),
-        ("a weight that is none", broken_block(said, &json!({"weight": {"salience": 7}}))),
+        ("a weight out of range", broken_block(said, &json!({"weight": {"salience": 7}}))),
         ("the assistant's words", broken_event(said, &json!({"type": "assistant_message"}))),
         ("unknown trust", broken_event(said, &json!({"trust": "root"}))),
         ("other words", broken_event(said, &json!({"text": "good evening to everybody"}))),

@@ -170,7 +170,7 @@ fn words_stand_in_the_evidence() {
 }
 
 #[test]
-fn weight_that_is_none_is_refused() {
+fn weight_out_of_range_is_refused() {
     assert_eq!(only(&changed(&json!({"weight": {"salience": 1.0, "valence": -1.0}}))).0, COMMIT);
     for weight in [json!({"salience": 1.5}), json!({"commitment": -0.1}), json!({"valence": -1.1})] {
         assert_eq!(only(&changed(&json!({"weight": weight}))), (REFUSE, Code::R11), "{weight}");
