@@ -355,8 +355,8 @@ pub struct PersonToChange {
     /// When this person is not disturbed by what others send, such as 22:00-7:00; `none` for never
     #[arg(long, value_name = "HOURS", value_parser = quiet_hours)]
     pub quiet: Option<QuietHours>,
-    /// Where this person is told things: in the Telegram chat at once, or at the terminal or on the page and not in the chat; `any`
-    /// for where something was planned, and in the chat when it is not taken there
+    /// The preferred channel for reminders and messages: `telegram` delivers to the chat at once, `cli` and `http` never to the
+    /// chat; `any` delivers where the reminder was made, and falls back to the chat
     #[arg(long, value_parser = told_on())]
     pub channel: Option<ToldOn>,
     /// An executor that this child calls without asking, in the folders that the child reads; may be given several times, in place

@@ -88,7 +88,7 @@ fn person(screen: &mut Screen, one: &PersonView) -> Result<(), CtlError> {
         screen.line(&format!("Not disturbed by what others send: {quiet}."))?;
     }
     if let Some(channel) = &one.channel {
-        screen.line(&format!("Wants to be told things on the channel {channel}."))?;
+        screen.line(&format!("Preferred channel: {channel}."))?;
     }
     if !one.may_call.is_empty() {
         let calls = listed(&one.may_call);

@@ -691,7 +691,7 @@ fn what_nobody_takes_where_it_was_asked_for_is_sent_to_the_persons_chat() {
     let again = memory.due_for(1, "").unwrap();
     assert_eq!((again.what.as_str(), again.to.as_str(), again.again), ("stretch", CHAT, true));
     memory.end(1, &again, FiringEnd::Delivered);
-    // Whoever wants to be told things in the chat is told there at once, and whoever wants it on the page only there.
+    // The preferred channel: the chat at once, or the page alone.
     let wants = |channel| household_of(vec![Member { channel: Some(channel), ..member("Marco", &[PAGE, CHAT]) }]);
     memory.household(wants(Channel::Telegram)).unwrap();
     memory.plan(PAGE, "soup", "in 1 minute");

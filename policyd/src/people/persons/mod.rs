@@ -43,7 +43,7 @@ pub struct Person {
     pub also: Vec<String>,
     /// When this person is not disturbed by what others send.
     pub quiet: Option<Quiet>,
-    /// Where this person wants to be told things: at the terminal, on the page or on Telegram.
+    /// The preferred channel for reminders and messages: the terminal, the page or Telegram.
     pub channel: Option<Channel>,
     /// The executors that the owner lets a child call without asking; of others, none counts.
     pub may_call: Vec<String>,
