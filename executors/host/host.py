@@ -11,8 +11,8 @@ Frames to it: one letter, the length as four bytes (little endian), the body.
   S  the order of the seal; read by the seal, with the mounts beside it
   C  the code, as text, or
   M  the code, compiled: `marshal`
-  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and outside, commands, secrets, thought, file and gives where
-     there are any
+  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and outside, commands, secrets, account, thought, file and gives
+     where there are any
   B  the file that comes with the call, where `file` says how many bytes it has; read in pieces, as the executor wants them
 Frames from it:
   S  it is sealed; said by the seal
@@ -30,6 +30,7 @@ import time
 CHANNEL = 3
 SEAL = "/seal/_metnos_seal.so"
 NET = "/metnos/net.py"
+MAIL = "/metnos/mail.py"
 LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("files", "walk", "find", "lists", "contacts")}
 LONGEST_LOG_LINE = 4096
 # The most bytes of a piece of a file.
@@ -105,7 +106,7 @@ def encode(value):
 class ExecutorCtx:
     """What an executor may know of its surroundings. Nothing else from outside exists."""
 
-    __slots__ = ("workspace", "tmp", "deadline", "folders", "commands", "_home", "_net", "_secrets", "_thought", "file_size", "_left", "_gives")
+    __slots__ = ("workspace", "tmp", "deadline", "folders", "commands", "_home", "_net", "_secrets", "_account", "_thought", "file_size", "_left", "_gives")
 
     def __init__(self, request):
         #: The workspace, as seen from inside.
@@ -120,8 +121,9 @@ class ExecutorCtx:
         self._home = outside.get("home", "")
         #: The programs that may be run, by bare name, each with its path.
         self.commands = {path.rpartition("/")[2]: path for path in request.get("commands", ())}
-        self._net = load_net(request.get("connections", 0))
+        self._net = load_net(request.get("connections", 0), self.deadline)
         self._secrets = request.pop("secrets", {})
+        self._account = request.pop("account", None)
         self._thought = request.pop("thought", None)
         #: How many bytes the file has that came with the call; `None` where none did.
         self.file_size = request.pop("file", None)
@@ -171,6 +173,12 @@ class ExecutorCtx:
             return self._secrets[name]
         except KeyError:
             raise PermissionError(f"the secret {name!r} was not granted") from None
+
+    def account(self):
+        """The account that this call is about: texts by the names host, port, user, password and name."""
+        if self._account is None:
+            raise PermissionError("no account was granted")
+        return self._account
 
     def thought(self):
         """What a model has said about the arguments, as the manifest's [mind] asks: `text`, and why it stopped, `stop`."""
@@ -242,7 +250,7 @@ def watch(runs):
     sys.addaudithook(hear)
 
 
-def load_net(connections):
+def load_net(connections, deadline):
     """What makes Python's own modules use this call's connections; nothing without any."""
     if not connections:
         return None
@@ -251,18 +259,23 @@ def load_net(connections):
     module = type(sys)("metnos_net")
     sys.modules["metnos_net"] = module
     exec(code, module.__dict__)
-    net = module.Net(connections)
+    net = module.Net(connections, deadline)
     net.install()
     return net
+
+
+def load_module(name, path):
+    """A module from the one file that it is."""
+    with open(path, encoding="utf-8") as file:
+        code = compile(file.read(), path, "exec", dont_inherit=True)
+    module = sys.modules[name] = type(sys)(name)
+    exec(code, module.__dict__)
 
 
 def load_files(seal):
     """The file library, as modules."""
     for name, path in LIBRARY.items():
-        with open(path, encoding="utf-8") as file:
-            code = compile(file.read(), path, "exec", dont_inherit=True)
-        module = sys.modules[name] = type(sys)(name)
-        exec(code, module.__dict__)
+        load_module(name, path)
     sys.modules["metnos_files"]._rename = seal.rename
 
 
@@ -405,6 +418,9 @@ def main(role, modules):
         # A fresh interpreter has it only when the code says its name.
         if "metnos_files" not in sys.modules and not LIBRARY.keys().isdisjoint(code.co_names):
             load_files(seal)
+        # It is there for those alone who have network.
+        if "metnos_mail" in code.co_names:
+            load_module("metnos_mail", MAIL)
         request = decode(receive((b"Q",))[1])
         watch("commands" in request)
         letter, body = call(code, request)

@@ -16,6 +16,8 @@ import time
 FIRST = 5
 CERTIFICATES = "/certificates/ca.pem"
 LONGEST_ANSWER = 1024
+# How long before its end a call has no connection any more, in seconds: then it can still say so.
+MARGIN = 0.5
 
 CLASSES = {"forbidden": PermissionError, "name": socket.gaierror, "unreachable": ConnectionError, "quota": PermissionError}
 
@@ -23,23 +25,25 @@ CLASSES = {"forbidden": PermissionError, "name": socket.gaierror, "unreachable":
 class Connection:
     """One connection, as far as a socket is needed by `http.client`, `imaplib`, `smtplib` and their like."""
 
-    def __init__(self, fd, timeout):
+    def __init__(self, fd, timeout, until):
         self._fd = fd
         self._timeout = timeout
+        self._until = until
         self._files = 0
         self._closed = False
         os.set_blocking(fd, False)
 
     def _wait(self, write, deadline):
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
+        left = deadline - time.monotonic()
+        if left <= 0:
             raise TimeoutError("timed out")
         sets = ([], [self._fd], []) if write else ([self._fd], [], [])
         if not any(select.select(*sets, left)):
             raise TimeoutError("timed out")
 
     def _deadline(self):
-        return None if self._timeout is None else time.monotonic() + self._timeout
+        # However slowly the other side drips: what takes too long ends as that, and not with the call.
+        return self._until if self._timeout is None else min(self._until, time.monotonic() + self._timeout)
 
     def recv(self, size, flags=0):
         deadline = self._deadline()
@@ -227,14 +231,15 @@ def makefile(connection, mode, buffering, encoding, errors, newline):
 class Net:
     """The connections of this call."""
 
-    def __init__(self, count):
+    def __init__(self, count, deadline):
         self._free = list(range(FIRST, FIRST + count))
+        self._until = deadline - MARGIN
 
     def connect(self, host, port, timeout=None):
         """A connection to a place that was granted."""
         if not self._free:
             raise PermissionError("this call has used all its connections")
-        connection = Connection(self._free.pop(0), timeout)
+        connection = Connection(self._free.pop(0), timeout, self._until)
         try:
             connection.sendall(f"{str(host).lower()} {int(port)}\n".encode("ascii", "replace"))
             answer = b""

@@ -12,7 +12,7 @@
 //! directory · [`daemons::connection`] the way to the daemons · `up`, [`birth`], `down`, `status`, `daemon`, `doctor`,
 //! `ask`, `chat`, `run`, `executor` (and its [`executors::record`]), [`executors::switches`], `audit` (its [`audit::search`] and
 //! [`audit::proof`], and [`audit::witness`], which checks by itself), `mnest` (and [`memory::mnest_list`]),
-//! [`approvals::approval`], [`policy::check`], [`policy::replay`], [`policy::vaglio`], [`policy::constitution`], [`people`], [`people::secret`], [`models`], [`people::telegram`], [`people::automation`], [`policy::budget`], `memory`, `trace`, [`mod@bench`],
+//! [`approvals::approval`], [`policy::check`], [`policy::replay`], [`policy::vaglio`], [`policy::constitution`], [`people`], [`people::secret`], [`people::account`], [`models`], [`people::telegram`], [`people::automation`], [`policy::budget`], `memory`, `trace`, [`mod@bench`],
 //! [`soul`], `spend`, `completions`, [`mod@schema`] the commands; [`backup`] alone reads an instance's files, as the
 //! owner who may.
 
@@ -100,6 +100,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Seal(command) => people::seal::seal(screen, &place()?, &command),
         Command::Autonomy(command) => people::autonomy(screen, &place()?, &command),
         Command::Secret(command) => people::secret::secret(screen, &place()?, &command),
+        Command::Account(command) => people::account::account(screen, &place()?, &command),
         Command::Models(command) => models::models(screen, &place()?, &command),
         Command::Telegram(command) => people::telegram::telegram(screen, &place()?, &command),
         Command::Hook(command) => people::automation::hook(screen, &place()?, &command),

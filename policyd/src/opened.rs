@@ -16,6 +16,7 @@ use crate::store::cards::{self, Words};
 use crate::store::{FORM, ReportedState, Row, RowState, STORE_FILE, Store, StoreError};
 use crate::vaglio::constitution::Constitution;
 use crate::vaglio::{self, Vaglio};
+use crate::vault::accounts::Accounts;
 use crate::vault::{self, Vault};
 use crate::{budget, people, undo};
 
@@ -42,13 +43,13 @@ pub struct StoredState {
     pub(crate) people: people::StoredPeople,
     pub(crate) proposals: (Constitution, Vaglio),
     pub(crate) budgets: (Used, Daily),
-    pub(crate) vault: Vault,
+    pub(crate) vault: (Vault, Accounts),
 }
 
 impl StoredState {
     /// Makes the tables where they are missing, and reads what is in them.
     fn load(connection: &Connection, vault_key: &VaultKey) -> Result<Self, StoreError> {
-        for tables in [vaglio::TABLES, vault::TABLES, budget::TABLES, origins::TABLES] {
+        for tables in [vaglio::TABLES, budget::TABLES, origins::TABLES] {
             connection.execute_batch(tables)?;
         }
         Ok(Self {
@@ -63,7 +64,7 @@ impl StoredState {
             people: people::StoredPeople::load(connection)?,
             proposals: (Constitution::load(connection)?, Vaglio::load(connection)?),
             budgets: (budget::load(connection)?, Daily::load(connection)?),
-            vault: Vault::load(connection, vault_key)?,
+            vault: vault::load(connection, vault_key)?,
         })
     }
 }

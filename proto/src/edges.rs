@@ -18,7 +18,8 @@ mod vocabulary {
     pub use crate::doc::schedule::{DayReview, ScheduleHistory, ScheduleList};
     pub use crate::doc::undo::{ActList, UndoReport};
     pub use crate::doc::vaglio::{ConstitutionReport, VaglioAnswer};
-    pub use crate::doc::vault::{SecretVersion, VaultAnswer};
+    pub use crate::doc::vault::{AccountAnswer, AccountKept, SecretVersion, VaultAnswer};
+    pub use crate::msg::accounts::*;
     pub use crate::msg::common::*;
     pub use crate::msg::door::*;
     pub use crate::msg::lifecycle::*;
@@ -267,6 +268,8 @@ crate::edges! {
         ask automation(AutomationAsk, 0) -> (Doc<AutomationAnswer>, 1) within 15_000;
         ask vault(VaultAsk, 0) -> (Doc<VaultAnswer>, 1) within 15_000;
         ask vault_put(VaultPut, 1) -> (Doc<SecretVersion>, 1) within 15_000;
+        ask accounts(AccountAsk, 0) -> (Doc<AccountAnswer>, 1) within 15_000;
+        ask account_put(AccountPut, 1) -> (Doc<AccountKept>, 1) within 15_000;
         ask budget(BudgetAsk, 0) -> (Doc<BudgetAnswer>, 1) within 15_000;
         ask approvals(Approvals, 0) -> (Doc<CardList>, 1) within 5_000;
         ask show_approval(ShowApproval, 0) -> (Doc<CardView>, 1) within 5_000;

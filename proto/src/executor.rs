@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::Blake3;
 use crate::json;
+use crate::msg::accounts::AccountKind;
 use crate::msg::common::{ExecutorDigests, ExecutorId, Integrity};
 
 pub mod answer;
@@ -321,6 +322,16 @@ impl Manifest {
         self.executor.created_by != "seed"
     }
 
+    /// The account of the person whose turn it is that a call is given.
+    #[must_use]
+    pub fn account(&self) -> Option<AccountKind> {
+        let entries = self.sandbox.capabilities.iter().flat_map(Capability::entries);
+        entries.filter_map(|entry| NetGrant::parse(entry)).find_map(|grant| match grant {
+            NetGrant::Account(kind) => Some(kind),
+            NetGrant::Host { .. } | NetGrant::Argument(_) => None,
+        })
+    }
+
     fn validate(&self) -> Result<(), ManifestError> {
         self.validate_identity()?;
         self.validate_contract()?;
@@ -330,6 +341,13 @@ impl Manifest {
         self.mind.as_ref().map_or(Ok(()), Thinking::validate)?;
         self.file.map_or(Ok(()), |file| file.validate(self))?;
         self.message.as_ref().map_or(Ok(()), |message| message.validate(self))?;
+        if let Some(kind) = self.account().filter(|_| self.mind.is_some() || self.file.is_some()) {
+            return Err(ManifestError::field(
+                "sandbox.capabilities",
+                kind.name(),
+                "an account without [mind] and [file]",
+            ));
+        }
         self.answer.validate()?;
         pattern::validate(&self.patterns, self.effects.class)?;
         if self.args.len() > MAX_POINTERS || self.output.vouched.len() > MAX_POINTERS {

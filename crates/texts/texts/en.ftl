@@ -166,7 +166,7 @@ you-said = { $when ->
 you-said-nothing = I find nothing that you have told me about that.
 cannot-yet = { $kind ->
     [reminder] I can remind you, and others of the household whom I know by name, at a time that you name (“remind me tomorrow at 9 to call the dentist”). Other things with reminders, alarms or timers I cannot do yet.
-    [mail] I cannot read or send mail yet.
+    [mail] I can look for mails and read them (“do I have new mail?”), once a mailbox is connected. I cannot send, answer, move or delete mail yet.
     [calendar] I cannot see or change a calendar yet.
     [weather] I cannot look up the weather yet.
     [music] I cannot play music or videos yet.
@@ -347,6 +347,10 @@ said-try = { $executor ->
     [fs_read] reading a file
     [fs_restore] bringing a file or folder back
     [fs_write] writing a file
+    [imap_fetch] reading a mail
+    [imap_fetch_headers] listing the mails
+    [imap_search] looking for mails
+    [imap_status] looking into the mailbox
     [note_add] adding a note
     [notify] sending a message
     [schedule] planning a reminder

@@ -166,7 +166,7 @@ you-said = { $when ->
 you-said-nothing = Non trovo niente che tu mi abbia detto su questo.
 cannot-yet = { $kind ->
     [reminder] Posso ricordare qualcosa a te, e ad altri di casa che conosco per nome, all'ora che mi dici («ricordami domani alle 9 di chiamare il dentista»). Altro con promemoria, sveglie o timer non lo so ancora fare.
-    [mail] Non so ancora leggere o mandare posta.
+    [mail] So cercare e leggere le mail («ho nuova posta?»), quando una casella è collegata. Non so ancora mandarle, rispondere, spostarle o cancellarle.
     [calendar] Non so ancora vedere o cambiare un calendario.
     [weather] Non so ancora guardare che tempo fa.
     [music] Non so ancora far sentire musica o mostrare video.
@@ -347,6 +347,10 @@ said-try = { $executor ->
     [fs_read] leggere un file
     [fs_restore] ripristinare un file o una cartella
     [fs_write] scrivere un file
+    [imap_fetch] leggere una mail
+    [imap_fetch_headers] elencare le mail
+    [imap_search] cercare delle mail
+    [imap_status] guardare nella casella di posta
     [note_add] aggiungere una nota
     [notify] mandare un messaggio
     [schedule] programmare un promemoria
@@ -845,6 +849,11 @@ refusal = { $rule ->
     [sandbox-named] ciò che è stato nominato non si può aprire così
     [sandboxd-internal] qualcosa non va in chi esegue; chi cura la macchina guardi `metnosctl doctor`
     [sandboxd-stopping] Metnos si sta fermando: riprova tra un momento
+    [account-missing] per te non è collegata nessuna casella di posta: chi è proprietario la collega alla macchina, con `metnosctl account add mail`
+    [account-form] qualcosa di quell’account non va
+    [account-full] di account ce ne sono già troppi
+    [account-guest] chi è ospite non ha account qui
+    [account-unknown] una casella con quel nome non c’è
     [secret-grant] il proprietario non ha dato il suo segreto a questo esecutore
     [secret-missing] il segreto che serve a questo esecutore non c'è
     [thought-count] questo turno ha già pensato tutto ciò che un turno può

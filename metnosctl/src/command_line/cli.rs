@@ -10,9 +10,9 @@ use metnos_proto::msg::memoryd::{MAX_RECALLED, MAX_TAIL};
 use metnos_proto::role::RoleName;
 
 use crate::command_line::nouns::{
-    AutonomyCommand, BudgetCommand, HookCommand, ModelsCommand, PairingCommand, PeopleCommand, RiteCommand,
-    ScheduleCommand, SealCommand, SecretCommand, SoulCommand, TelegramCommand, TimerCommand, VaglioCommand,
-    WebLinkAsked,
+    AccountCommand, AutonomyCommand, BudgetCommand, HookCommand, ModelsCommand, PairingCommand, PeopleCommand,
+    RiteCommand, ScheduleCommand, SealCommand, SecretCommand, SoulCommand, TelegramCommand, TimerCommand,
+    VaglioCommand, WebLinkAsked,
 };
 
 const CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 daemon unreachable, \
@@ -124,6 +124,9 @@ pub enum Command {
     /// Manage the vault: secrets, and which executors receive them
     #[command(subcommand, alias = "vault")]
     Secret(SecretCommand),
+    /// Manage the accounts that persons have elsewhere: mailboxes
+    #[command(subcommand)]
+    Account(AccountCommand),
     /// Manage language models: servers, roles, prices and keys
     #[command(subcommand)]
     Models(ModelsCommand),

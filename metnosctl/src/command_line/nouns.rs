@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use metnos_proto::msg::accounts::AccountKind;
 use metnos_proto::msg::common::{Channel, Lang, Level, Role, Standing};
 use metnos_proto::msg::quiet::Quiet;
 
@@ -443,6 +444,62 @@ pub enum SecretCommand {
         name: String,
         /// The executor
         executor: String,
+    },
+}
+
+fn account_kind() -> impl TypedValueParser<Value = AccountKind> {
+    let kinds = PossibleValuesParser::new(AccountKind::ALL.map(AccountKind::name));
+    kinds.try_map(|name| AccountKind::named(&name).ok_or("no kind of account"))
+}
+
+/// Which account is meant.
+#[derive(Debug, Args)]
+pub struct AccountNamed {
+    /// What it is for
+    #[arg(value_parser = account_kind())]
+    pub kind: AccountKind,
+    /// What it is called among those of this person; `main` where nothing is said
+    #[arg(long)]
+    pub name: Option<String>,
+}
+
+/// Manage the accounts that persons have elsewhere: mailboxes
+#[derive(Debug, Subcommand)]
+pub enum AccountCommand {
+    /// List them; never a password
+    List,
+    /// Add one, or give one another server, user name and password; your own is tried at once
+    Add {
+        /// Which
+        #[command(flatten)]
+        of: AccountNamed,
+        /// Whose; yours where nothing is said
+        #[arg(long)]
+        person: Option<String>,
+        /// The name of its server, such as imap.example.org; only TLS is spoken
+        #[arg(long)]
+        host: String,
+        /// The port; for mail 993
+        #[arg(long)]
+        port: Option<u16>,
+        /// The user name there; the password is typed, or read from standard input
+        #[arg(long)]
+        user: String,
+    },
+    /// Try one of your own: logs in, and says exactly what is wrong
+    Test {
+        /// Which
+        #[command(flatten)]
+        of: AccountNamed,
+    },
+    /// Remove one, with its password
+    Remove {
+        /// Which
+        #[command(flatten)]
+        of: AccountNamed,
+        /// Whose; yours where nothing is said
+        #[arg(long)]
+        person: Option<String>,
     },
 }
 

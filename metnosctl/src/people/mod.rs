@@ -1,5 +1,6 @@
 //! `pairing` and `autonomy`: who may speak to this instance, and how far he goes without asking.
 
+pub mod account;
 pub mod automation;
 pub mod persons;
 pub mod seal;

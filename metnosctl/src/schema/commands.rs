@@ -21,7 +21,9 @@ use metnos_proto::doc::sandbox::ExecutorProfile;
 use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
 use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, Proposal, TelosReport};
-use metnos_proto::doc::vault::{SecretGranted, SecretRemoved, SecretRow, SecretVersion, SecretWithdrawn};
+use metnos_proto::doc::vault::{
+    AccountKept, AccountRemoved, AccountRow, SecretGranted, SecretRemoved, SecretRow, SecretVersion, SecretWithdrawn,
+};
 use metnos_quality::ask::AskFound;
 use metnos_quality::{NextFound, RecallFound, ReflexFound, RouteFound};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -164,6 +166,10 @@ pub const TYPED: &[Typed] = &[
     document::<SecretRemoved>("secret remove"),
     document::<SecretGranted>("secret grant"),
     document::<SecretWithdrawn>("secret withdraw"),
+    document::<Vec<AccountRow>>("account list"),
+    document::<AccountKept>("account add"),
+    document::<crate::turns::run::RunReport>("account test"),
+    document::<AccountRemoved>("account remove"),
     document::<BudgetReport>("budget show"),
     document::<BudgetRaised>("budget raise"),
     document::<BudgetRestored>("budget restore"),

@@ -184,6 +184,11 @@ fn commands_about_people_and_proposals_send_the_right_asks() {
             &["seal", "break", "anna", "--reason", "she is lost"],
             "seals Break(BreakSeal { who: \"anna\", why: \"she is lost\" })",
         ),
+        (&["account", "list"], "accounts List"),
+        (
+            &["account", "remove", "mail", "--person", "anna", "--name", "work"],
+            "accounts Remove(AccountOf { person: \"anna\", kind: Mail, name: \"work\" })",
+        ),
         (&["seal", "close", "anna"], "seals Close(\"anna\")"),
         (&["seal", "list"], "seals List"),
         (

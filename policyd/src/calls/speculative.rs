@@ -40,6 +40,7 @@ impl Speculative {
         let given = signed.manifest.mind.is_some()
             || signed.manifest.file.is_some()
             || signed.manifest.message.is_some()
+            || signed.manifest.account().is_some()
             || !crate::vault::named(&signed.manifest).is_empty();
         if given || !base.sandbox_ready() {
             return None;

@@ -25,6 +25,7 @@ use crate::people::principal::{Principal, ROOT, identify};
 use crate::people::seals::Seals;
 use crate::store::StoreError;
 use crate::vault::Secrets;
+use crate::vault::accounts::OWNER;
 
 pub mod autonomy;
 pub(crate) mod door;
@@ -129,6 +130,34 @@ impl Principals {
         self.world_for(principal, &principal.name)
     }
 
+    /// Whose accounts are those of this principal: of the person who speaks so, or of an owner who is no person yet. A guest of the
+    /// house has none.
+    fn holder(&self, principal: &str) -> Option<String> {
+        let persons = self.persons.borrow();
+        match persons.of(principal) {
+            Some((_, person)) if person.role == Role::Guest => None,
+            Some((name, _)) => Some(name.to_owned()),
+            None => persons.is_at_terminal(principal).then(|| OWNER.to_owned()),
+        }
+    }
+
+    /// Whose account the owner means, who names a person or nobody.
+    ///
+    /// # Errors
+    /// When nobody is called so, or is a guest.
+    pub(crate) fn account_holder(&self, by: &str, person: &str) -> Result<String, Refusal> {
+        if person.is_empty() {
+            return self.holder(by).ok_or_else(|| persons::unknown(by));
+        }
+        let persons = self.persons.borrow();
+        let (name, known) = persons.called(person).ok_or_else(|| persons::unknown(person))?;
+        if known.role == Role::Guest {
+            let why = format!("{} is a guest, and a guest has no accounts here", shown(name));
+            return Err(Refusal::new(RefusalCode::Invalid, "account.guest", why));
+        }
+        Ok(name.to_owned())
+    }
+
     /// The same for what this principal allows another one: the private folder is that of the one who asked.
     pub(crate) fn world_for(&self, principal: &Principal, asker: &str) -> Rc<World> {
         let mut world = World::new(principal.level, Confirm::Card, self.base.setting.places.clone());
@@ -147,6 +176,7 @@ impl Principals {
             }
         };
         world.own_folder = self.persons.borrow().folder_of(asker);
+        world.account_holder = if automatic { None } else { self.holder(asker) };
         if let Some(own) = world.own_folder.as_deref().filter(|_| !automatic && !world.shows_everything()) {
             world.guest_folders.push(guests::private(own));
         }

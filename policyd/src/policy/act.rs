@@ -215,6 +215,7 @@ impl Policy {
             told,
             stopped: turn.stopped,
             purse,
+            holder: turn.world.account_holder.as_deref(),
             running: self.budgets.running_of(&turn.principal.name),
         };
         let gathered = self.gather(&registry, &due);

@@ -45,6 +45,7 @@ impl Policy {
             told: told.as_deref(),
             stopped: false,
             purse: purse.as_ref(),
+            holder: world.account_holder.as_deref(),
             running: self.budgets.running_of(&principal.name),
         };
         let gathered = self.gather(&registry, &due);

@@ -21,6 +21,7 @@ use crate::executors::registry::{Registry, Signed};
 use crate::people::principal::Principal;
 use crate::policy::Policy;
 use crate::undo;
+use crate::vault::accounts;
 
 /// The arguments of a call, and the values of its critical references.
 pub(crate) type Arrived<'a> = (&'a Result<Arguments, JsonError>, &'a Result<Resolved, Refusal>);
@@ -43,6 +44,8 @@ pub(crate) struct Due<'a> {
     pub(crate) stopped: bool,
     /// What there is to spend for it; `None` when it costs nothing.
     pub(crate) purse: Option<&'a BudgetGuard<'a>>,
+    /// Whose accounts it may be given.
+    pub(crate) holder: Option<&'a str>,
     /// Calls of the principal that run now.
     pub(crate) running: u64,
 }
@@ -92,6 +95,7 @@ impl Policy {
         });
         let withheld =
             || signed.and_then(|signed| self.secrets.vault.borrow().withheld(&signed.manifest, &signed.digests));
+        let accountless = || self.accountless(due, signed?, filled.as_ref());
         let used_up = || signed.and_then(|signed| self.budgets.used_up(signed));
         let unfit = || crate::calls::files::unfit(signed, due.call.and_then(|call| call.file.as_ref()));
         let stopped = || {
@@ -112,7 +116,7 @@ impl Policy {
                     .or_else(unfit),
                 switches: self.executors.switched_off(due.name),
                 turn: due.stopped.then(stopped),
-                secrets: told.or_else(withheld),
+                secrets: told.or_else(withheld).or_else(accountless),
                 budgets: used_up().or_else(|| over.map(|over| no_room(over, principal))),
                 cost: (due.principal.level != Level::Full).then(|| self.budgets.costly(due.name)).flatten(),
                 way_back: signed
@@ -124,6 +128,13 @@ impl Policy {
             filled,
             over,
         }
+    }
+
+    /// Why a call that is given an account of its person cannot have one, if it cannot.
+    fn accountless(&self, due: &Due<'_>, signed: &Signed, filled: Option<&Filled>) -> Option<Verdict> {
+        let kind = signed.manifest.account()?;
+        let named = filled.and_then(|filled| accounts::named_in(&filled.value));
+        self.secrets.accounts.borrow().withheld(due.holder, kind, named)
     }
 
     /// What the owner has answered for longer than once to a call with these targets.

@@ -7,6 +7,7 @@ use metnos_proto::edge::RpcError;
 use metnos_proto::executor::FileTransfer;
 use metnos_proto::ids::{Blake3, CallId, HandleId, TraceId, TurnId};
 use metnos_proto::json::{self, JsonError};
+use metnos_proto::msg::accounts::AccountKind;
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::sandboxd::{
     Kill, MAX_LEAVES, Run, RunReport, RunWithAdvice, RunWithInputFile, RunWithOutputFile, RunWithSecrets,
@@ -19,6 +20,7 @@ use crate::calls::turns::Turn;
 use crate::executors::registry::Signed;
 use crate::policy::Policy;
 use crate::refusals::internal;
+use crate::vault::accounts;
 
 impl Policy {
     /// The locks on what a granted call changes, held or waited for.
@@ -95,6 +97,11 @@ impl Policy {
         if let Some(way) = &signed.manifest.file {
             return self.hand_file(way, trace, run, arguments, file).await;
         }
+        if let Some(kind) = signed.manifest.account() {
+            let account = self.account_of(run.turn, kind, &arguments).map_err(RpcError::Refused)?;
+            let ask = RunWithSecrets { run };
+            return self.base.ask_sandbox(self.base.sandbox.run_with_secrets(trace, ask, [arguments, account])).await;
+        }
         match self.secrets.secrets_for(signed).map_err(RpcError::Refused)? {
             None => self.base.ask_sandbox(self.base.sandbox.run(trace, run, [arguments])).await,
             Some(secrets) => {
@@ -107,6 +114,14 @@ impl Policy {
                     .await
             }
         }
+    }
+
+    /// The account that a call is about, of the person whose turn it is, as it is in this very moment.
+    fn account_of(&self, turn: TurnId, kind: AccountKind, arguments: &Sealed) -> Result<Sealed, Refusal> {
+        let holder = self.calls.turns.borrow().get(turn).and_then(|open| open.world.account_holder.clone());
+        let bytes = arguments.read().map_err(|error| internal(&error.to_string()))?;
+        let arguments = Arguments::parse(&bytes).map_err(|error| internal(&error.to_string()))?;
+        self.secrets.account_for(holder.as_deref(), kind, accounts::named_in(arguments.value()))
     }
 
     /// The same with the file that it takes, or for one that it gives: the turn keeps that one for its asker.

@@ -16,11 +16,12 @@ use metnos_proto::doc::policy::PolicyCheck;
 use metnos_proto::doc::schedule::{DayReview, ScheduleHistory, ScheduleList};
 use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, VaglioAnswer};
-use metnos_proto::doc::vault::{SecretVersion, VaultAnswer};
+use metnos_proto::doc::vault::{AccountAnswer, AccountKept, SecretVersion, VaultAnswer};
 use metnos_proto::edge::{ServeError, Served};
 use metnos_proto::edges::{CtlPolicyd, PlannerPolicyd, SyntdPolicyd, ctl_policyd, planner_policyd, syntd_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
+use metnos_proto::msg::accounts::{AccountAsk, AccountPut};
 use metnos_proto::msg::common::{Channel, Done, Integrity, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::lifecycle::{ExportExecutor, ImportExecutor, LifecycleAsk};
 use metnos_proto::msg::memoryd::{CleanTurn, MAX_WHY, Redact};
@@ -507,6 +508,27 @@ impl ctl_policyd::Serve for Policy {
     ) -> Served<Doc<SecretVersion>, 1> {
         let by = self.at_the_machine(&cx)?.name;
         Ok(Doc::seal(&self.secrets.put_secret(&by, ask, &value).await?)?)
+    }
+
+    async fn accounts(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: AccountAsk,
+        []: [Sealed; 0],
+    ) -> Served<Doc<AccountAnswer>, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        Ok(Doc::seal(&self.secrets.accounts(&by, ask, |person| self.people.account_holder(&by, person)).await?)?)
+    }
+
+    async fn account_put(
+        self: Rc<Self>,
+        cx: Cx<CtlPolicyd>,
+        ask: AccountPut,
+        [password]: [Sealed; 1],
+    ) -> Served<Doc<AccountKept>, 1> {
+        let by = self.at_the_machine(&cx)?.name;
+        let named = |person: &str| self.people.account_holder(&by, person);
+        Ok(Doc::seal(&self.secrets.put_account(&by, ask, &password, named).await?)?)
     }
 
     async fn budget(

@@ -21,7 +21,7 @@ impl Secrets {
         digest: &mut Blake3,
         arguments: Result<Arguments, JsonError>,
     ) -> Result<(Result<Arguments, JsonError>, Option<String>), Refusal> {
-        if self.vault.borrow().is_empty() {
+        if self.is_empty() {
             return Ok((arguments, None));
         }
         let bytes = call.arguments.read().map_err(|error| internal(&error.to_string()))?;
@@ -64,7 +64,7 @@ impl Secrets {
     /// # Errors
     /// Which secret, never its value.
     pub(crate) fn holds_no_secret(&self, sealed: &Sealed) -> Result<(), Refusal> {
-        if self.vault.borrow().is_empty() {
+        if self.is_empty() {
             return Ok(());
         }
         let bytes = sealed.read().map_err(|error| internal(&error.to_string()))?;
@@ -84,7 +84,13 @@ impl Secrets {
 
     /// The secret that stands in one of these texts, if one does.
     pub(crate) fn secret_in<'a>(&self, texts: impl Iterator<Item = &'a str> + Clone) -> Option<String> {
-        self.vault.borrow().told_in(texts).map(str::to_owned)
+        let told = self.vault.borrow().told_in(texts.clone()).map(str::to_owned);
+        told.or_else(|| self.password_in(texts))
+    }
+
+    /// Whether there is nothing that could be told.
+    fn is_empty(&self) -> bool {
+        self.vault.borrow().is_empty() && self.accounts.borrow().is_empty()
     }
 
     /// What one call of this executor is given, now: as the owner's word and the vault are in this moment.

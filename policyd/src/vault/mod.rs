@@ -2,6 +2,7 @@
 //! decided, goes to sandboxd as sealed memory, and is wiped; no answer, record or log ever holds one. Which executor may
 //! be given which secret is the owner's word at his machine, for exactly the code that he saw.
 
+pub(crate) mod accounts;
 pub mod cipher;
 pub(crate) mod guard;
 
@@ -29,6 +30,7 @@ use crate::guard::shown;
 use crate::key::SecretBytes;
 use crate::refusals::internal;
 use crate::store::{StoreError, not_durable, signed, unsigned};
+use crate::vault::accounts::Accounts;
 use crate::vault::cipher::VaultKey;
 
 /// The file of the vault's key, in policyd's own folder.
@@ -42,8 +44,15 @@ pub const UNGRANTED: &str = "secret.grant";
 /// The rule that denies what holds a secret.
 pub const TOLD: &str = "guard.secret";
 
+/// Makes the tables where they are missing, and reads what is in them.
+pub(crate) fn load(connection: &Connection, key: &SecretBytes) -> Result<(Vault, Accounts), StoreError> {
+    connection.execute_batch(TABLES)?;
+    connection.execute_batch(accounts::TABLE)?;
+    Ok((Vault::load(connection, key)?, Accounts::load(connection)?))
+}
+
 /// The tables.
-pub(crate) const TABLES: &str = "
+const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS vault (
         name TEXT PRIMARY KEY, version INTEGER NOT NULL, sealed BLOB NOT NULL,
         made_ms INTEGER NOT NULL, changed_ms INTEGER NOT NULL
@@ -274,13 +283,19 @@ pub(crate) type Callable<'a> = &'a dyn Fn(&str) -> Option<Rc<Signed>>;
 pub(crate) struct Secrets {
     base: Rc<Base>,
     pub(crate) vault: RefCell<Vault>,
+    pub(crate) accounts: RefCell<Accounts>,
     /// Held by anyone who changes the vault.
     keeping: Mutex<()>,
 }
 
 impl Secrets {
-    pub(crate) fn new(base: &Rc<Base>, vault: Vault) -> Rc<Self> {
-        Rc::new(Self { base: Rc::clone(base), vault: RefCell::new(vault), keeping: Mutex::default() })
+    pub(crate) fn new(base: &Rc<Base>, (vault, accounts): (Vault, Accounts)) -> Rc<Self> {
+        Rc::new(Self {
+            base: Rc::clone(base),
+            vault: RefCell::new(vault),
+            accounts: RefCell::new(accounts),
+            keeping: Mutex::default(),
+        })
     }
 
     /// The owner looks after the vault.

@@ -1,4 +1,5 @@
-//! Documents about the vault: which secrets there are, and which executors may be given them. No value stands in one.
+//! Documents about the vault: which secrets there are, and which executors may be given them; and which accounts persons have.
+//! No value stands in one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,7 +92,59 @@ pub struct SecretWithdrawn {
     pub executor: String,
 }
 
-document!(VaultAnswer, SecretVersion);
+/// What an ask about accounts brings: one form an ask.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum AccountAnswer {
+    /// Every account.
+    Accounts(Vec<AccountRow>),
+    /// An account that is gone.
+    Removed(AccountRemoved),
+}
+
+/// An account that a person has elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AccountRow {
+    /// Whose; `owner` where the owner is no person yet.
+    pub person: String,
+    /// What it is for: `mail`.
+    pub kind: String,
+    /// What it is called among those of this person and kind.
+    pub name: String,
+    /// Its server.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The user name there.
+    pub user: String,
+    /// Since when it is as it is, in milliseconds since the epoch.
+    pub since_ms: u64,
+}
+
+/// An account was added or changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AccountKept {
+    /// As it is now.
+    pub account: AccountRow,
+    /// Whether one of that name was there before.
+    pub replaced: bool,
+}
+
+/// An account is gone, with its password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AccountRemoved {
+    /// Whose it was.
+    pub person: String,
+    /// What it was for.
+    pub kind: String,
+    /// What it was called.
+    pub name: String,
+}
+
+document!(VaultAnswer, SecretVersion, AccountAnswer, AccountKept);
 
 #[cfg(test)]
 mod tests {
@@ -108,6 +161,14 @@ mod tests {
             r#"{"name": "imap", "executor": "mail"}"#,
         ]);
         round_trip::<SecretGranted>(&[r#"{"name": "imap", "executor": "mail@1.0.0", "files": "blake3:00"}"#]);
+        round_trip::<AccountAnswer>(&[
+            "[]",
+            r#"[{"person": "Anna", "kind": "mail", "name": "main", "host": "imap.example.org", "port": 993,
+                "user": "anna@example.org", "since_ms": 1}]"#,
+            r#"{"person": "Anna", "kind": "mail", "name": "main"}"#,
+        ]);
+        round_trip::<AccountKept>(&[r#"{"account": {"person": "Anna", "kind": "mail", "name": "main",
+            "host": "imap.example.org", "port": 993, "user": "anna", "since_ms": 1}, "replaced": false}"#]);
         round_trip::<SecretVersion>(&[r#"{"name": "imap", "version": 1}"#]);
     }
 }

@@ -7,6 +7,7 @@ use super::commands;
 use super::forbidden::{self, Places};
 use super::{Capability, MAX_CAPABILITIES, ManifestError, Sandbox};
 use crate::ids::Blake3;
+use crate::msg::accounts::AccountKind;
 pub use quotas::{Quotas, SYNTH};
 
 /// A granted folder.
@@ -59,15 +60,20 @@ pub enum NetGrant {
     /// Exactly the host and port of the address in this argument, which policyd has decided on: written
     /// `argument /url`.
     Argument(String),
+    /// The server of an account of the person whose turn it is, with its user name and password: written `account mail`.
+    Account(AccountKind),
 }
 
 impl NetGrant {
     /// Reads `host`, `host:port`, `*.host`, `*.host:port` (design: sandbox §2): labels of `[a-z0-9-]`, at least two, no
-    /// address literal, no trailing dot; or `argument /pointer`.
+    /// address literal, no trailing dot; or `argument /pointer`, or `account mail`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(pointer) = text.strip_prefix("argument ") {
             return crate::json::is_pointer(pointer).then(|| Self::Argument(pointer.to_owned()));
+        }
+        if let Some(kind) = text.strip_prefix("account ") {
+            return AccountKind::named(kind).map(Self::Account);
         }
         let (name, port) = match text.split_once(':') {
             Some((name, digits)) => {
@@ -88,6 +94,7 @@ impl std::fmt::Display for NetGrant {
             Self::Host { host, below: false, port } => write!(f, "{host}:{port}"),
             Self::Host { host, below: true, port } => write!(f, "*.{host}:{port}"),
             Self::Argument(pointer) => write!(f, "argument {pointer}"),
+            Self::Account(kind) => write!(f, "account {}", kind.name()),
         }
     }
 }
@@ -132,7 +139,25 @@ pub(super) fn validate_sandbox(sandbox: &Sandbox) -> Result<(), ManifestError> {
             return Err(ManifestError::field("sandbox.capabilities", capability.name(), "each kind once"));
         }
     }
+    account_alone(sandbox)?;
     profile_agrees(sandbox)
+}
+
+/// Whoever is given the password of an account reaches its server and nothing else: no other host, no secret, no file.
+fn account_alone(sandbox: &Sandbox) -> Result<(), ManifestError> {
+    let nets = sandbox.capabilities.iter().flat_map(|capability| match capability {
+        Capability::Net(entries) => entries.as_slice(),
+        Capability::FsRead(_) | Capability::FsWrite(_) | Capability::Exec(_) | Capability::Secret(_) => &[],
+    });
+    let account = nets.clone().find(|entry| matches!(NetGrant::parse(entry), Some(NetGrant::Account(_))));
+    match account {
+        Some(entry) if sandbox.capabilities.len() > 1 || nets.count() > 1 => Err(ManifestError::field(
+            "sandbox.capabilities",
+            entry,
+            "an account alone, without another grant beside it",
+        )),
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn validate_capability(capability: &Capability) -> Result<(), ManifestError> {
@@ -146,9 +171,10 @@ fn validate_capability(capability: &Capability) -> Result<(), ManifestError> {
             Capability::FsRead(_) | Capability::FsWrite(_) => {
                 (grantable(entry), "a folder such as `workspace/`, ending in a slash, that no core rule forbids")
             }
-            Capability::Net(_) => {
-                (NetGrant::parse(entry).is_some(), "a host name such as `example.org` or `example.org:443`")
-            }
+            Capability::Net(_) => (
+                NetGrant::parse(entry).is_some(),
+                "a host name such as `example.org` or `example.org:443`, `argument /url`, or `account mail`",
+            ),
             Capability::Exec(_) => (
                 entry == commands::ALL_LISTED || commands::refused(entry).is_none(),
                 "the absolute path of a program, or `*` for all that the owner lists",

@@ -158,7 +158,8 @@ fn class_findings(manifest: &Manifest) -> Vec<(&'static str, String)> {
             }
         }
     }
-    if class == Class::Read && has("net") {
+    // What is asked of an account goes to its server alone, which holds what the person has there already.
+    if class == Class::Read && has("net") && manifest.account().is_none() {
         findings.push(("lint.class", "what has network may not be of class `read`".to_owned()));
     }
     if reads && (has("fs_write") || has("exec")) {

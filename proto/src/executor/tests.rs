@@ -266,11 +266,16 @@ fn a_host_is_read_one_way_only() {
     assert_eq!(NetGrant::parse("api.telegram.org"), host("api.telegram.org", false, 443));
     assert_eq!(NetGrant::parse("*.example.org:8443"), host("example.org", true, 8443));
     assert_eq!(NetGrant::parse("argument /url"), Some(NetGrant::Argument("/url".to_owned())));
-    for written in ["example.org:443", "*.example.org:8443", "argument /to/0"] {
+    assert_eq!(NetGrant::parse("account mail"), Some(NetGrant::Account(AccountKind::Mail)));
+    for written in ["example.org:443", "*.example.org:8443", "argument /to/0", "account mail"] {
         assert_eq!(NetGrant::parse(written).unwrap().to_string(), written);
     }
     for bad in [
         "argument url",
+        "account",
+        "account Mail",
+        "account  mail",
+        "account mails",
         "argument  /url",
         "",
         "localhost",
@@ -299,6 +304,31 @@ fn a_host_is_read_one_way_only() {
     ] {
         assert_eq!(NetGrant::parse(bad), None, "{bad:?}");
     }
+}
+
+#[test]
+fn an_account_is_granted_alone() {
+    let with = |capabilities: &str| {
+        let text = MANIFEST
+            .replace("fs-read-workspace", "net-account")
+            .replace("{ fs_read = [\"workspace/\"] }", capabilities);
+        Manifest::parse(text.as_bytes())
+    };
+    assert_eq!(with("{ net = [\"account mail\"] }").unwrap().account(), Some(AccountKind::Mail));
+    assert_eq!(with("{ net = [\"example.org\"] }").unwrap().account(), None);
+    for beside in [
+        "{ net = [\"account mail\", \"example.org\"] }",
+        "{ net = [\"argument /path\", \"account mail\"] }",
+        "{ net = [\"account mail\", \"account mail\"] }",
+        "{ net = [\"account mail\"] }, { secret = [\"imap\"] }",
+    ] {
+        assert_eq!(field_of(&with(beside).unwrap_err()), "sandbox.capabilities", "{beside}");
+    }
+    let thinks = MANIFEST
+        .replace("fs-read-workspace", "net-account")
+        .replace("{ fs_read = [\"workspace/\"] }", "{ net = [\"account mail\"] }")
+        .replace("[effects]", "[mind]\nrole = \"fast\"\ninstruction = \"Say it.\"\nmax_tokens = 10\n\n[effects]");
+    assert_eq!(field_of(&Manifest::parse(thinks.as_bytes()).unwrap_err()), "sandbox.capabilities");
 }
 
 #[test]

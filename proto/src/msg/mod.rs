@@ -4,6 +4,7 @@
 //! optional field that an old reader would silently miss. Free-form or large data
 //! never stands in a word; it travels beside it as a [`crate::payload::Sealed`].
 
+pub mod accounts;
 pub mod common;
 pub mod door;
 pub mod lifecycle;

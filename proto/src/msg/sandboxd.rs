@@ -149,7 +149,8 @@ words! {
     }
 
     /// [`Run`] for an executor that was granted secrets: they come as the second descriptor, a JSON object of texts,
-    /// exactly those that its manifest names. They are for this one call and kept nowhere.
+    /// exactly those that its manifest names; for one that is given an account, its `host`, `port`, `user` and `password`. They
+    /// are for this one call and kept nowhere.
     pub struct RunWithSecrets {
         /// The call.
         pub run: Run,

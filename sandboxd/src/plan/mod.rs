@@ -3,6 +3,7 @@
 //! mounts a forbidden path, or anything writable but a folder of the workspace without the pool
 //! of executors, cannot be made.
 
+use metnos_proto::executor::NetGrant;
 use metnos_proto::ids::Blake3;
 use metnos_proto::json;
 use serde::Serialize;
@@ -76,6 +77,8 @@ pub const LISTS_FILE: &str = "/metnos/lists.py";
 pub const CONTACTS_FILE: &str = "/metnos/contacts.py";
 /// What makes Python's own modules use those connections, in the sandbox.
 pub const NET_FILE: &str = "/metnos/net.py";
+/// What executors of mail share, in the sandbox.
+pub const MAIL_FILE: &str = "/metnos/mail.py";
 /// The certificate authorities, in sandboxd's own view and in the sandbox.
 pub const CA_FILE: &str = "/certificates/ca.pem";
 /// The user and group an executor is to itself.
@@ -352,7 +355,8 @@ pub struct Spec {
 /// The network of an executor: none, but for the connections that its egress helper makes for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Egress {
-    /// `host:port`, `*.host:port`, or `argument /pointer`: the host and port of the address in that argument.
+    /// `host:port`, `*.host:port`, `argument /pointer`: the host and port of the address in that argument; or `account mail`:
+    /// those of the account that comes with the call.
     pub rules: Vec<String>,
     /// How many connections a call can have; their descriptors begin at [`FIRST_CONNECTION`].
     pub connections: u8,
@@ -413,6 +417,13 @@ impl Plan {
     #[must_use]
     pub const fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    /// Whether its calls come with an account of the person whose turn it is.
+    #[must_use]
+    pub fn is_given_account(&self) -> bool {
+        let is_account = |rule: &String| matches!(NetGrant::parse(rule), Some(NetGrant::Account(_)));
+        self.spec.egress.as_ref().is_some_and(|egress| egress.rules.iter().any(is_account))
     }
 
     /// What it may reach on the net; `None` without network.

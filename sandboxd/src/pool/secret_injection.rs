@@ -52,7 +52,8 @@ impl CallInput {
             SealedInput::Gives => file = Some(None),
         }
         let file = Self::read_file(file, executor.manifest.file, id)?;
-        let secrets = Secrets::read(secrets, &executor.plan.spec().secrets).map_err(|why| {
+        let plan = &executor.plan;
+        let secrets = Secrets::read(secrets, &plan.spec().secrets, plan.is_given_account()).map_err(|why| {
             Refusal::new(RefusalCode::Denied, "secret.other", format!("{id} does not run: {why}"))
                 .remedy("`metnosctl secret list` shows what is kept, and for whom")
         })?;

@@ -9,20 +9,30 @@ use metnos_proto::payload::Sealed;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Finished;
+use crate::plan::Plan;
 
 /// Texts by name, wiped when dropped.
 #[derive(Default)]
-pub struct Secrets(BTreeMap<String, String>);
+pub struct Secrets {
+    texts: BTreeMap<String, String>,
+    /// They are the parts of an account, of which the password alone is secret.
+    account: bool,
+}
+
+/// The parts of an account.
+const ACCOUNT: [&str; 5] = ["host", "name", PASSWORD, "port", "user"];
+/// The one of them that is secret.
+const PASSWORD: &str = "password";
 
 impl std::fmt::Debug for Secrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.texts.keys()).finish()
     }
 }
 
 impl Drop for Secrets {
     fn drop(&mut self) {
-        self.0.values_mut().for_each(Zeroize::zeroize);
+        self.texts.values_mut().for_each(Zeroize::zeroize);
     }
 }
 
@@ -30,22 +40,29 @@ impl Secrets {
     /// None.
     #[must_use]
     pub const fn none() -> Self {
-        Self(BTreeMap::new())
+        Self { texts: BTreeMap::new(), account: false }
     }
 
     /// What a birth test is given in their place: no test ever holds a real one.
     #[must_use]
-    pub fn of_birth(names: &[String]) -> Self {
-        Self(names.iter().map(|name| (name.clone(), format!("birth of {name}"))).collect())
+    pub fn of_birth(plan: &Plan) -> Self {
+        let account = plan.is_given_account();
+        if account {
+            let values = ["mail.example", "birth", "birth of a password", "993", "birth"];
+            let texts = ACCOUNT.into_iter().zip(values).map(|(name, value)| (name.to_owned(), value.to_owned()));
+            return Self { texts: texts.collect(), account };
+        }
+        let names = plan.spec().secrets.iter();
+        Self { texts: names.map(|name| (name.clone(), format!("birth of {name}"))).collect(), account }
     }
 
-    /// Reads what came with a call: exactly the secrets of these names, no more and no fewer.
+    /// Reads what came with a call: exactly the secrets of these names, no more and no fewer; or an account.
     ///
     /// # Errors
     /// In a sentence without any value, what does not fit.
-    pub fn read(sealed: Option<Sealed>, names: &[String]) -> Result<Self, String> {
+    pub fn read(sealed: Option<Sealed>, names: &[String], account: bool) -> Result<Self, String> {
         let Some(sealed) = sealed else {
-            return if names.is_empty() {
+            return if names.is_empty() && !account {
                 Ok(Self::none())
             } else {
                 Err("its secrets did not come with it".to_owned())
@@ -54,26 +71,44 @@ impl Secrets {
         let bytes = Zeroizing::new(sealed.read().map_err(|error| error.to_string())?);
         // What serde_json has to say of a text could quote it.
         let read: Result<BTreeMap<String, String>, _> = serde_json::from_slice(&bytes);
-        let read = Self(read.map_err(|_| "what came with it is no object of texts".to_owned())?);
-        if !read.0.keys().eq(names) {
+        let texts = read.map_err(|_| "what came with it is no object of texts".to_owned())?;
+        let read = Self { texts, account };
+        if account && (!names.is_empty() || !read.texts.keys().eq(ACCOUNT.iter()) || read.place().is_none()) {
+            return Err("what came with it is no account".to_owned());
+        }
+        if !account && !read.texts.keys().eq(names) {
             return Err("the secrets that came with it are not those that its manifest names".to_owned());
         }
-        if read.0.values().any(|value| value.is_empty() || value.len() > MAX_SECRET) {
+        if read.texts.values().any(|value| value.is_empty() || value.len() > MAX_SECRET) {
             return Err(format!("a secret has 1 to {MAX_SECRET} bytes"));
         }
         Ok(read)
     }
 
+    /// The host and port of the account.
+    #[must_use]
+    pub fn place(&self) -> Option<(&str, u16)> {
+        let (host, port) = (self.texts.get("host")?, self.texts.get("port")?);
+        let port = port.parse().ok().filter(|port| *port > 0)?;
+        self.account.then_some((host.as_str(), port))
+    }
+
+    /// Those that must stand in nothing that comes out, by name.
+    fn secret(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.texts.iter().filter(|(name, _)| !self.account || name.as_str() == PASSWORD)
+    }
+
     /// The request with the secrets in it: a JSON object that ends with its last brace.
     #[must_use]
     pub fn put_into(&self, mut request: Vec<u8>) -> Vec<u8> {
-        if self.0.is_empty() {
+        if self.texts.is_empty() {
             return request;
         }
         // Texts by texts: nothing that could not be written.
-        let mut written = serde_json::to_vec(&self.0).unwrap_or_default();
+        let mut written = serde_json::to_vec(&self.texts).unwrap_or_default();
         request.pop();
-        request.extend_from_slice(b",\"secrets\":");
+        let field: &[u8] = if self.account { b",\"account\":" } else { b",\"secrets\":" };
+        request.extend_from_slice(field);
         request.extend_from_slice(&written);
         request.push(b'}');
         written.zeroize();
@@ -83,13 +118,13 @@ impl Secrets {
     /// A result that holds a secret is none, and neither is anything else that it has said.
     #[must_use]
     pub fn withhold(&self, mut finished: Finished) -> Finished {
-        if self.0.is_empty() {
+        if self.texts.is_empty() {
             return finished;
         }
         finished.log.zeroize();
         // Only what was tried, not on what: that is its own word.
         finished.alarms.iter_mut().for_each(|alarm| alarm.truncate(alarm.find(' ').unwrap_or(alarm.len())));
-        let told = |bytes: &[u8]| self.0.iter().find(|(_, value)| holds(bytes, value)).map(|(name, _)| name.clone());
+        let told = |bytes: &[u8]| self.secret().find(|(_, value)| holds(bytes, value)).map(|(name, _)| name.clone());
         if told(finished.detail.as_bytes()).is_some() {
             finished.detail = "what it says of itself holds a secret".to_owned();
         }
@@ -131,8 +166,8 @@ mod tests {
     #[test]
     fn exactly_the_named_ones_come_and_what_is_said_of_others_quotes_none() {
         let both = json!({"a": "hunter22", "b": "x"});
-        assert!(Secrets::read(sealed(&both), &names(&["a", "b"])).is_ok());
-        assert!(Secrets::read(None, &[]).is_ok());
+        assert!(Secrets::read(sealed(&both), &names(&["a", "b"]), false).is_ok());
+        assert!(Secrets::read(None, &[], false).is_ok());
         for (came, wanted) in [
             (None, names(&["a"])),
             (sealed(&both), names(&["a"])),
@@ -144,15 +179,15 @@ mod tests {
             (sealed(&json!("hunter22")), names(&["a"])),
             (Some(Sealed::new(b"hunter22").unwrap()), names(&["a"])),
         ] {
-            let why = Secrets::read(came, &wanted).unwrap_err();
+            let why = Secrets::read(came, &wanted, false).unwrap_err();
             assert!(!why.contains("hunter22"), "{why}");
         }
-        assert!(!format!("{:?}", Secrets::read(sealed(&both), &names(&["a", "b"]))).contains("hunter22"));
+        assert!(!format!("{:?}", Secrets::read(sealed(&both), &names(&["a", "b"]), false)).contains("hunter22"));
     }
 
     #[test]
     fn secrets_are_added_to_the_request_only_when_present() {
-        let secrets = Secrets::read(sealed(&json!({"a": "q\"uote"})), &names(&["a"])).unwrap();
+        let secrets = Secrets::read(sealed(&json!({"a": "q\"uote"})), &names(&["a"]), false).unwrap();
         let request: Value = serde_json::from_slice(&secrets.put_into(b"{\"args\":{}}".to_vec())).unwrap();
         assert_eq!(request, json!({"args": {}, "secrets": {"a": "q\"uote"}}));
         assert_eq!(Secrets::none().put_into(b"{\"args\":{}}".to_vec()), b"{\"args\":{}}");
@@ -160,7 +195,7 @@ mod tests {
 
     #[test]
     fn result_containing_a_secret_is_withheld_with_all_output() {
-        let secrets = Secrets::read(sealed(&json!({"a": "line one\nline \"two\""})), &names(&["a"])).unwrap();
+        let secrets = Secrets::read(sealed(&json!({"a": "line one\nline \"two\""})), &names(&["a"]), false).unwrap();
         let finished = |result: &str, detail: &str| Finished {
             outcome: Outcome::Ok,
             result: Some(result.as_bytes().to_vec()),
@@ -179,5 +214,32 @@ mod tests {
         assert!(kept.result.is_some() && kept.detail == "line one");
         let log = Secrets::none().withhold(finished("{}", "")).log;
         assert!(!log.is_empty(), "without secrets nothing is taken away");
+    }
+    #[test]
+    fn an_account_is_whole_and_its_password_alone_is_withheld() {
+        let account = json!({
+            "host": "imap.example.org", "name": "main", "password": "hunter22", "port": "993", "user": "anna@example.org"
+        });
+        let secrets = Secrets::read(sealed(&account), &[], true).unwrap();
+        assert_eq!(secrets.place(), Some(("imap.example.org", 993)));
+        let request: Value = serde_json::from_slice(&secrets.put_into(b"{\"args\":{}}".to_vec())).unwrap();
+        assert_eq!(request, json!({"args": {}, "account": account}));
+        for (field, value) in [("port", json!("0")), ("port", json!("x")), ("port", json!(993)), ("more", json!("x"))] {
+            let mut other = account.clone();
+            other[field] = value;
+            assert!(Secrets::read(sealed(&other), &[], true).is_err(), "{field}");
+        }
+        assert!(Secrets::read(sealed(&account), &[], false).is_err() && Secrets::read(None, &[], true).is_err());
+        assert!(Secrets::read(sealed(&json!({"a": "x"})), &[], true).is_err());
+        let finished = |result: &str| Finished {
+            outcome: Outcome::Ok,
+            result: Some(result.as_bytes().to_vec()),
+            detail: String::new(),
+            log: String::new(),
+            alarms: Vec::new(),
+            resources: Resources::NONE,
+        };
+        assert!(secrets.withhold(finished("{\"to\":\"anna@example.org\"}")).result.is_some());
+        assert!(secrets.withhold(finished("{\"text\":\"it is hunter22\"}")).result.is_none());
     }
 }

@@ -236,13 +236,13 @@ impl Kernel {
     async fn execute(
         &self,
         (plan, world): (&Plan, GrantView<'_>),
-        arguments: Option<&[u8]>,
+        (arguments, account): (Option<&[u8]>, Option<(&str, u16)>),
         code: &[u8],
         (request, entry): (&[u8], &Entry),
         stop: impl Future<Output = Breach>,
         progress: impl FnMut(u64, u64),
     ) -> limits::Finished {
-        let (connections, report) = match self.egress.open(plan, arguments) {
+        let (connections, report) = match self.egress.open(plan, arguments, account) {
             Ok(Some(CallConnections { connections, report })) => (connections, Some(report)),
             Ok(None) => (Vec::new(), None),
             Err(why) => return limits::Finished::failed(why),
@@ -352,7 +352,8 @@ impl Sandbox for Kernel {
             Ok(plan) => {
                 let entry = Entry::Call { args: b"{}".to_vec(), thought: None };
                 let (request, never) = (request(&plan, &entry), std::future::pending());
-                self.execute((&plan, GrantView::ANY), None, canary::CODE, (&request, &entry), never, |_, _| {}).await
+                self.execute((&plan, GrantView::ANY), (None, None), canary::CODE, (&request, &entry), never, |_, _| {})
+                    .await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
         };
@@ -417,7 +418,9 @@ impl Sandbox for Kernel {
                 // Without a turn it is a birth test, which reaches nothing.
                 let arguments = entry.args().filter(|_| turn.is_some());
                 let stop = ends(stop, &disk);
-                let finished = self.execute((plan, world), arguments, code, (&body, &entry), stop, progress).await;
+                let finished = self
+                    .execute((plan, world), (arguments, secrets.place()), code, (&body, &entry), stop, progress)
+                    .await;
                 (finished, Carrier::Execed)
             }
         };
@@ -442,7 +445,7 @@ impl Sandbox for Kernel {
             Err(why) => return no_room(why),
         };
         let stop = ends(stopped(kill), &disk);
-        let mut finished = self.execute((plan, world), None, code, (&body, &entry), stop, progress).await;
+        let mut finished = self.execute((plan, world), (None, None), code, (&body, &entry), stop, progress).await;
         disk.settle(&mut finished).await;
         ended(finished, Carrier::Execed)
     }

@@ -250,7 +250,7 @@ async fn run_case<S: Sandbox>(
     }
     let thought = case.thought.clone().map(|thought| json::canonical(&Value::Object(thought)));
     let (entry, into) = entered(executor, case, args, thought)?;
-    let (code, secrets) = (&executor.code, &Secrets::of_birth(&plan.spec().secrets));
+    let (code, secrets) = (&executor.code, &Secrets::of_birth(&plan));
     let job = Job {
         turn: None,
         plan: &plan,

@@ -144,7 +144,7 @@ impl Lab {
     ) -> Finished {
         let entry = Entry::Call { args: json::canonical(args), thought: None };
         let plan = &patient(plan);
-        let secrets = &Secrets::of_birth(&plan.spec().secrets);
+        let secrets = &Secrets::of_birth(plan);
         let job = Job {
             turn: None,
             plan,

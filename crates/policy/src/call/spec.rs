@@ -164,7 +164,7 @@ impl Spec {
             Capability::FsRead(_) | Capability::FsWrite(_) | Capability::Secret(_) | Capability::Exec(_) => true,
             Capability::Net(_) => false,
         };
-        let private = manifest.sandbox.capabilities.iter().any(reads_files);
+        let private = manifest.account().is_some() || manifest.sandbox.capabilities.iter().any(reads_files);
         let pointer = |pattern: &str| Vouched::Pointer(pattern.to_owned());
         Self {
             name: manifest.executor.name.clone(),

@@ -92,6 +92,8 @@ pub struct World {
     pub may_call: BTreeSet<String>,
     /// The name of the private folder of the person whose turn it is. No other private folder exists in this turn.
     pub own_folder: Option<String>,
+    /// Whose accounts a call in this turn may be given: those of the person who asks.
+    pub account_holder: Option<String>,
 }
 
 impl World {
@@ -113,6 +115,7 @@ impl World {
             own_is_there: false,
             may_call: BTreeSet::new(),
             own_folder: None,
+            account_holder: None,
         }
     }
 

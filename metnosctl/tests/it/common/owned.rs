@@ -7,6 +7,7 @@ use metnos_proto::doc::models::ModelTest;
 use metnos_proto::doc::people::*;
 use metnos_proto::doc::vaglio::*;
 use metnos_proto::doc::vault::*;
+use metnos_proto::msg::accounts::AccountAsk;
 use metnos_proto::msg::common;
 use metnos_proto::msg::door::HookSecret;
 use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk, PersonsAsk};
@@ -198,6 +199,30 @@ pub fn vault(ask: &VaultAsk) -> VaultAnswer {
         VaultAsk::Withdraw(ask) => {
             VaultAnswer::Withdrawn(SecretWithdrawn { name: ask.secret.clone(), executor: ask.executor.clone() })
         }
+    }
+}
+
+pub fn accounts(ask: &AccountAsk) -> AccountAnswer {
+    match ask {
+        AccountAsk::List => AccountAnswer::Accounts(vec![account("Anna", "work", NASTY, 993, NASTY)]),
+        AccountAsk::Remove(of) => AccountAnswer::Removed(AccountRemoved {
+            person: of.person.clone(),
+            kind: of.kind.name().to_owned(),
+            name: of.name.clone(),
+        }),
+    }
+}
+
+pub fn account(person: &str, name: &str, host: &str, port: u16, user: &str) -> AccountRow {
+    let text = str::to_owned;
+    AccountRow {
+        person: text(person),
+        kind: text("mail"),
+        name: text(name),
+        host: text(host),
+        port,
+        user: text(user),
+        since_ms: 1,
     }
 }
 

@@ -13,11 +13,12 @@ use metnos_proto::doc::policy::PolicyCheck;
 use metnos_proto::doc::schedule::{ScheduleHistory, ScheduleList};
 use metnos_proto::doc::undo::{ActList, UndoReport};
 use metnos_proto::doc::vaglio::{ConstitutionReport, VaglioAnswer};
-use metnos_proto::doc::vault::{SecretVersion, VaultAnswer};
+use metnos_proto::doc::vault::{AccountAnswer, AccountKept, SecretVersion, VaultAnswer};
 use metnos_proto::edge::Served;
 use metnos_proto::edges::{CtlPolicyd, ctl_policyd};
 use metnos_proto::ids::{Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
+use metnos_proto::msg::accounts::*;
 use metnos_proto::msg::common::*;
 use metnos_proto::msg::lifecycle::*;
 use metnos_proto::msg::people::*;
@@ -209,6 +210,29 @@ impl ctl_policyd::ServeBlocking for Daemon {
     ) -> Served<Doc<SecretVersion>, 1> {
         self.heard(format!("vault_put {ask:?} of {} bytes", value.len()));
         told(&SecretVersion { name: ask.name, version: 1 })
+    }
+
+    fn accounts(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: AccountAsk,
+        _: [Sealed; 0],
+    ) -> Served<Doc<AccountAnswer>, 1> {
+        self.heard(format!("accounts {ask:?}"));
+        told(&owned::accounts(&ask))
+    }
+
+    fn account_put(
+        &mut self,
+        _: &BlockingServer<CtlPolicyd>,
+        _: TraceId,
+        ask: AccountPut,
+        [password]: [Sealed; 1],
+    ) -> Served<Doc<AccountKept>, 1> {
+        self.heard(format!("account_put {ask:?} of {} bytes", password.len()));
+        let account = owned::account(&ask.of.person, &ask.of.name, &ask.host, ask.port, &ask.user);
+        told(&AccountKept { account, replaced: false })
     }
 
     fn budget(

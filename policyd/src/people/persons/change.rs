@@ -156,6 +156,8 @@ impl Principals {
             }
             revoked.push(principal);
         }
+        // Before the name is free: whoever bears it next has none of them.
+        self.secrets.forget_accounts(&name).await?;
         let rest = self.persons.borrow().without(&name);
         self.persons_are(rest, &format!("{by}: {name} is known no more")).await?;
         Ok(PersonRemoved { name, revoked, turns_ended: ended })

@@ -164,11 +164,16 @@ impl Persons {
     /// The person who speaks as this principal, with the name.
     #[must_use]
     pub fn of(&self, principal: &str) -> Option<(&str, &Person)> {
-        if self.terminal.iter().any(|own| own == principal) {
+        if self.is_at_terminal(principal) {
             return self.owner();
         }
         let (name, person) = self.all.get_key_value(self.speaks_as.get(principal)?)?;
         Some((name, person))
+    }
+
+    /// Whether this is the owner of the instance at the machine's terminal.
+    pub(crate) fn is_at_terminal(&self, principal: &str) -> bool {
+        self.terminal.iter().any(|own| own == principal)
     }
 
     /// The child who speaks as this principal.

@@ -1,0 +1,404 @@
+//! Accounts that persons have elsewhere: a server, a user name, a password. A call is given the one of the person whose turn it is,
+//! and no other; where and as whom it logs in is sealed together with the password, so that neither can be changed alone.
+
+use std::collections::BTreeMap;
+
+use metnos_proto::doc::vault::{AccountAnswer, AccountKept, AccountRemoved, AccountRow};
+use metnos_proto::executor::{is_host_name, is_name};
+use metnos_proto::msg::accounts::{AccountAsk, AccountKind, AccountOf, AccountPut, MAIN, MAX_ACCOUNTS, MAX_USER};
+use metnos_proto::msg::common::{Refusal, RefusalCode};
+use metnos_proto::msg::sandboxd::MIN_REDACTED_SECRET;
+use metnos_proto::payload::Sealed;
+use rusqlite::{Connection, params};
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use super::{Secrets, Vault, value_of};
+use crate::decision::Verdict;
+use crate::guard::shown;
+use crate::refusals::internal;
+use crate::store::{StoreError, not_durable, signed, unsigned};
+
+/// The rule that denies a call whose person has no such account.
+pub const MISSING: &str = "account.missing";
+/// The rule that denies a call about an account that is not there under this name.
+pub const UNKNOWN: &str = "account.unknown";
+/// The argument that names one of several accounts.
+pub const ARGUMENT: &str = "account";
+/// Whose the accounts of an owner are who is no person yet. No person can be called so.
+pub const OWNER: &str = "owner";
+
+/// The table.
+pub(super) const TABLE: &str = "
+    CREATE TABLE IF NOT EXISTS accounts (
+        person TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, host TEXT NOT NULL, port INTEGER NOT NULL,
+        user TEXT NOT NULL, sealed BLOB NOT NULL, since_ms INTEGER NOT NULL, PRIMARY KEY (person, kind, name)
+    ) STRICT;";
+
+/// Whose, what for, and under which name.
+type Key = (String, AccountKind, String);
+
+/// An account, its password sealed.
+#[derive(Debug, Clone)]
+struct Account {
+    host: String,
+    port: u16,
+    user: String,
+    sealed: Vec<u8>,
+    since_ms: u64,
+}
+
+/// All accounts.
+#[derive(Debug, Default)]
+pub(crate) struct Accounts(BTreeMap<Key, Account>);
+
+/// What a password is sealed with: with another server or user name it does not open.
+fn bound_to((person, kind, name): &Key, host: &str, port: u16, user: &str) -> String {
+    format!("account {person}\n{}\n{name}\n{host}\n{port}\n{user}", kind.name())
+}
+
+fn row((person, kind, name): &Key, account: &Account) -> AccountRow {
+    AccountRow {
+        person: person.clone(),
+        kind: kind.name().to_owned(),
+        name: name.clone(),
+        host: account.host.clone(),
+        port: account.port,
+        user: account.user.clone(),
+        since_ms: account.since_ms,
+    }
+}
+
+fn invalid(why: String) -> Refusal {
+    Refusal::new(RefusalCode::Invalid, "account.form", why)
+}
+
+fn unopened(name: &str) -> Refusal {
+    let why = format!(
+        "the password of the account {name} cannot be opened: it was sealed under another key, or was changed on the disk"
+    );
+    Refusal::new(RefusalCode::Unavailable, MISSING, why).remedy("add the account again: `metnosctl account add`")
+}
+
+impl Accounts {
+    pub(super) fn load(connection: &Connection) -> Result<Self, StoreError> {
+        let mut statement =
+            connection.prepare("SELECT person, kind, name, host, port, user, sealed, since_ms FROM accounts")?;
+        let rows = statement.query_map([], |row| {
+            let key = (row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?);
+            let (host, port, user) = (row.get(3)?, row.get(4)?, row.get(5)?);
+            Ok((key, Account { host, port, user, sealed: row.get(6)?, since_ms: unsigned(row.get(7)?) }))
+        })?;
+        let mut accounts = Self::default();
+        for row in rows {
+            let ((person, kind, name), account) = row?;
+            let kind = AccountKind::named(&kind)
+                .ok_or_else(|| StoreError::Damaged(format!("the account {name} of {person}")))?;
+            accounts.0.insert((person, kind, name), account);
+        }
+        Ok(accounts)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn list(&self) -> Vec<AccountRow> {
+        self.0.iter().map(|(key, account)| row(key, account)).collect()
+    }
+
+    /// The account that a call is about: the one that it names, else the one that this person has had for longest.
+    fn chosen(&self, person: &str, kind: AccountKind, named: Option<&str>) -> Option<(&Key, &Account)> {
+        let own = self.0.iter().filter(|((whose, what, _), _)| whose == person && *what == kind);
+        match named {
+            Some(named) => own.into_iter().find(|((_, _, name), _)| name.eq_ignore_ascii_case(named)),
+            None => own.min_by_key(|((_, _, name), account)| (account.since_ms, name.clone())),
+        }
+    }
+
+    fn names(&self, person: &str, kind: AccountKind) -> Vec<&str> {
+        let own = self.0.keys().filter(|(whose, what, _)| whose == person && *what == kind);
+        own.map(|(_, _, name)| name.as_str()).collect()
+    }
+
+    /// Why a call that is given an account cannot have one; `None` when it can.
+    #[must_use]
+    pub(crate) fn withheld(&self, person: Option<&str>, kind: AccountKind, named: Option<&str>) -> Option<Verdict> {
+        let add = format!("`metnosctl account add {}`", kind.name());
+        let Some(person) = person else {
+            let why = format!("who asks is no person who could have a {} account here", kind.name());
+            return Some(Verdict::deny(MISSING, why).with_remedy("`metnosctl people add` says who is who"));
+        };
+        if self.chosen(person, kind, named).is_some() {
+            return None;
+        }
+        let there = self.names(person, kind);
+        Some(match named {
+            Some(named) if !there.is_empty() => {
+                let why = format!("there is no {} account called {} of {person}", kind.name(), shown(named));
+                Verdict::deny(UNKNOWN, why).with_remedy(&format!("name one of these: {}", there.join(", ")))
+            }
+            Some(_) | None => {
+                let whose = if person == OWNER { String::new() } else { format!(" of {person}") };
+                let why = format!("no {} account{whose} is connected yet", kind.name());
+                Verdict::deny(MISSING, why).with_remedy(&format!("the owner connects one at the machine: {add}"))
+            }
+        })
+    }
+}
+
+impl Vault {
+    fn password(&self, key: &Key, account: &Account) -> Option<Zeroizing<Vec<u8>>> {
+        self.open_own(&bound_to(key, &account.host, account.port, &account.user), &account.sealed)
+    }
+}
+
+impl Secrets {
+    /// The account whose password stands in one of these texts.
+    pub(super) fn password_in<'a>(&self, texts: impl Iterator<Item = &'a str> + Clone) -> Option<String> {
+        let (accounts, vault) = (self.accounts.borrow(), self.vault.borrow());
+        let told = accounts.0.iter().find(|(key, account)| {
+            let Some(password) = vault.password(key, account) else { return false };
+            let Ok(password) = std::str::from_utf8(&password) else { return false };
+            password.len() >= MIN_REDACTED_SECRET && texts.clone().any(|text| text.contains(password))
+        });
+        told.map(|((person, kind, name), _)| format!("{} account {name} of {person}", kind.name()))
+    }
+
+    /// What goes to sandboxd with one call that is given an account: an object of texts.
+    ///
+    /// # Errors
+    /// When the person has none, or it cannot be opened.
+    pub(crate) fn account_for(
+        &self,
+        person: Option<&str>,
+        kind: AccountKind,
+        named: Option<&str>,
+    ) -> Result<Sealed, Refusal> {
+        let accounts = self.accounts.borrow();
+        if let Some(withheld) = accounts.withheld(person, kind, named) {
+            return Err(withheld.refusal());
+        }
+        let chosen = person.and_then(|person| accounts.chosen(person, kind, named));
+        let (key, account) = chosen.ok_or_else(|| internal("an account was allowed that is not there"))?;
+        let password = self.vault.borrow().password(key, account).ok_or_else(|| unopened(&key.2))?;
+        let password = std::str::from_utf8(&password).map_err(|_| unopened(&key.2))?;
+        let port = account.port.to_string();
+        let fields = [
+            ("host", account.host.as_str()),
+            ("name", key.2.as_str()),
+            ("password", password),
+            ("port", port.as_str()),
+            ("user", account.user.as_str()),
+        ];
+        let mut document = Zeroizing::new(vec![b'{']);
+        for (at, (field, value)) in fields.into_iter().enumerate() {
+            let text = Zeroizing::new(serde_json::to_vec(value).map_err(|_| unopened(&key.2))?);
+            document.extend_from_slice(if at > 0 { b",\"" } else { b"\"" });
+            document.extend_from_slice(field.as_bytes());
+            document.extend_from_slice(b"\":");
+            document.extend_from_slice(&text);
+        }
+        document.push(b'}');
+        Sealed::new(&document).map_err(|error| internal(&error.to_string()))
+    }
+
+    /// The owner lists accounts, or removes one. `named` gives the name of the person who is called so.
+    ///
+    /// # Errors
+    /// When there is no such person or account, or it could not be recorded.
+    pub(crate) async fn accounts(
+        &self,
+        by: &str,
+        ask: AccountAsk,
+        named: impl Fn(&str) -> Result<String, Refusal>,
+    ) -> Result<AccountAnswer, Refusal> {
+        match ask {
+            AccountAsk::List => Ok(AccountAnswer::Accounts(self.accounts.borrow().list())),
+            AccountAsk::Remove(of) => {
+                let key = key_of(of, &named)?;
+                self.remove_account(by, key).await.map(AccountAnswer::Removed)
+            }
+        }
+    }
+
+    /// The owner adds an account, or gives one another server, user name and password.
+    ///
+    /// # Errors
+    /// When something of it does not fit, or it could not be made durable: nothing has changed then.
+    pub(crate) async fn put_account(
+        &self,
+        by: &str,
+        put: AccountPut,
+        sealed: &Sealed,
+        named: impl Fn(&str) -> Result<String, Refusal>,
+    ) -> Result<AccountKept, Refusal> {
+        let AccountPut { of, host, port, user } = put;
+        let key = key_of(of, &named)?;
+        let host = host.to_ascii_lowercase();
+        if !is_host_name(&host) {
+            let why =
+                format!("the host is {}; expected is the name of a server such as imap.example.org", shown(&host));
+            return Err(invalid(why).remedy("a server of the house is reached by a name that the resolver knows"));
+        }
+        let fits = !user.is_empty() && user.len() <= MAX_USER && !user.chars().any(char::is_control);
+        if !fits {
+            let why =
+                format!("the user is {}; expected are 1 to {MAX_USER} bytes without control characters", shown(&user));
+            return Err(invalid(why));
+        }
+        let password = value_of(sealed)?;
+        // IMAP has no way to say these (RFC 3501 §9).
+        if password.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
+            return Err(invalid("a password is one line".to_owned()));
+        }
+        let _one = self.keeping.lock().await;
+        let own = self.accounts.borrow().0.keys().filter(|(person, _, _)| *person == key.0).count();
+        let replaced = self.accounts.borrow().0.contains_key(&key);
+        if !replaced && own >= MAX_ACCOUNTS {
+            let why = format!("{} has {MAX_ACCOUNTS} accounts, which is the limit", key.0);
+            return Err(Refusal::new(RefusalCode::Busy, "account.full", why));
+        }
+        let port = if port == 0 { key.1.port() } else { port };
+        let no_random = || Refusal::new(RefusalCode::Unavailable, "policyd.random", "nothing can be sealed now");
+        let sealed =
+            self.vault.borrow().seal_own(&bound_to(&key, &host, port, &user), &password).ok_or_else(no_random)?;
+        let account = Account { host, port, user, sealed, since_ms: self.base.clock.wall_ms() };
+        let (person, kind, name) = &key;
+        let line = format!(
+            "{by} has {} the {} account {name} of {person}: {} at {}:{}",
+            if replaced { "changed" } else { "added" },
+            kind.name(),
+            account.user,
+            account.host,
+            account.port
+        );
+        self.base.chronicled("account_set", &line).await?;
+        let (at, kept) = (key.clone(), account.clone());
+        self.base
+            .store
+            .run(move |connection| {
+                let values = params![
+                    at.0,
+                    at.1.name(),
+                    at.2,
+                    kept.host,
+                    kept.port,
+                    kept.user,
+                    kept.sealed,
+                    signed(kept.since_ms)
+                ];
+                let all = "INSERT OR REPLACE INTO accounts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+                connection.execute(all, values).map(|_| ())
+            })
+            .await
+            .map_err(|error| not_durable(&error))?;
+        let document = AccountKept { account: row(&key, &account), replaced };
+        self.accounts.borrow_mut().0.insert(key, account);
+        Ok(document)
+    }
+
+    async fn remove_account(&self, by: &str, key: Key) -> Result<AccountRemoved, Refusal> {
+        let _one = self.keeping.lock().await;
+        let (person, kind, name) = (key.0.clone(), key.1.name(), key.2.clone());
+        // Gone for every call from now on, whatever becomes of the record.
+        if self.accounts.borrow_mut().0.remove(&key).is_none() {
+            let why = format!("{person} has no {kind} account called {}", shown(&name));
+            return Err(Refusal::new(RefusalCode::Unknown, UNKNOWN, why)
+                .remedy("`metnosctl account list` shows those that there are"));
+        }
+        self.base
+            .store
+            .run(move |connection| {
+                let gone = "DELETE FROM accounts WHERE person = ?1 AND kind = ?2 AND name = ?3";
+                connection.execute(gone, params![key.0, key.1.name(), key.2]).map(|_| ())
+            })
+            .await
+            .map_err(|error| not_durable(&error))?;
+        let line = format!("{by} has removed the {kind} account {name} of {person}");
+        self.base.chronicled("account_removed", &line).await?;
+        Ok(AccountRemoved { person, kind: kind.to_owned(), name })
+    }
+
+    /// A person is gone, and the accounts with it: somebody who is called so later has none of them.
+    ///
+    /// # Errors
+    /// When that could not be made durable.
+    pub(crate) async fn forget_accounts(&self, person: &str) -> Result<(), Refusal> {
+        let _one = self.keeping.lock().await;
+        self.accounts.borrow_mut().0.retain(|(whose, _, _), _| whose != person);
+        let gone = person.to_owned();
+        self.base
+            .store
+            .run(move |connection| connection.execute("DELETE FROM accounts WHERE person = ?1", [&gone]).map(|_| ()))
+            .await
+            .map_err(|error| not_durable(&error))
+    }
+}
+
+/// The account that these arguments name.
+#[must_use]
+pub(crate) fn named_in(arguments: &Value) -> Option<&str> {
+    arguments.get(ARGUMENT).and_then(Value::as_str)
+}
+
+/// Which account is meant.
+fn key_of(of: AccountOf, named: &impl Fn(&str) -> Result<String, Refusal>) -> Result<Key, Refusal> {
+    let name = if of.name.is_empty() { MAIN.to_owned() } else { of.name };
+    if !is_name(&name) {
+        let why = format!("the name is {}; expected are small letters, digits and `_`, a letter first", shown(&name));
+        return Err(invalid(why));
+    }
+    Ok((named(&of.person)?, of.kind, name))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn accounts(vault: &Vault, all: &[(&str, &str, u64)]) -> Accounts {
+        let one = |(person, name, since_ms): &(&str, &str, u64)| {
+            let key = ((*person).to_owned(), AccountKind::Mail, (*name).to_owned());
+            let (host, user) = ("imap.example.org".to_owned(), format!("{person}@example.org"));
+            let sealed = vault.seal_own(&bound_to(&key, &host, 993, &user), b"app password").unwrap();
+            (key, Account { host, port: 993, user, sealed, since_ms: *since_ms })
+        };
+        Accounts(all.iter().map(one).collect())
+    }
+
+    #[test]
+    fn a_call_is_given_an_account_of_its_own_person_and_of_nobody_else() {
+        let vault = Vault::default();
+        let all = accounts(&vault, &[("Anna", "work", 2), ("Anna", "main", 1), ("Bruno", "home", 3)]);
+        let chosen = |person, named| all.chosen(person, AccountKind::Mail, named).map(|(key, _)| key.2.as_str());
+        assert_eq!(chosen("Anna", None), Some("main"), "the one that was there first");
+        assert_eq!(chosen("Anna", Some("Work")), Some("work"));
+        assert_eq!(chosen("Anna", Some("home")), None, "it is Bruno's");
+        assert_eq!(chosen("Carla", None), None);
+        let rule = |person, named| all.withheld(person, AccountKind::Mail, named).map(|verdict| verdict.rule);
+        assert_eq!(rule(Some("Anna"), None), None);
+        assert_eq!(rule(Some("Anna"), Some("home")).as_deref(), Some(UNKNOWN));
+        assert_eq!(rule(Some("Carla"), Some("home")).as_deref(), Some(MISSING));
+        assert_eq!(rule(None, None).as_deref(), Some(MISSING));
+    }
+
+    #[test]
+    fn a_password_does_not_open_for_another_server_or_user() {
+        let vault = Vault::default();
+        let all = accounts(&vault, &[("Anna", "main", 1)]);
+        let (key, account) = all.chosen("Anna", AccountKind::Mail, None).unwrap();
+        assert_eq!(vault.password(key, account).unwrap().as_slice(), b"app password");
+        let moved = [
+            Account { host: "evil.example.org".to_owned(), ..account.clone() },
+            Account { port: 994, ..account.clone() },
+            Account { user: "bruno@example.org".to_owned(), ..account.clone() },
+        ];
+        assert!(moved.iter().all(|moved| vault.password(key, moved).is_none()));
+        let others = ("Bruno".to_owned(), key.1, key.2.clone());
+        assert!(vault.password(&others, account).is_none());
+        assert!(!format!("{all:?}").contains("app password"));
+    }
+}

@@ -1,0 +1,77 @@
+//! Accounts that persons have elsewhere: what the owner says about them at the machine. A password never stands in a word: it
+//! comes sealed beside it, and nothing that goes back holds one.
+
+use crate::words;
+
+/// The most accounts of one person.
+pub const MAX_ACCOUNTS: usize = 16;
+/// The longest user name of an account, in bytes.
+pub const MAX_USER: usize = 254;
+/// The name of an account where none is said.
+pub const MAIN: &str = "main";
+
+words! {
+    /// What an account is for.
+    #[derive(Copy, PartialOrd, Ord, Hash)]
+    pub enum AccountKind {
+        /// A mailbox, by IMAP.
+        Mail,
+    }
+
+    /// The owner manages accounts. A document comes beside the answer, as JSON.
+    pub enum AccountAsk {
+        /// List those of everybody.
+        List,
+        /// Remove this one, with its password.
+        Remove(AccountOf),
+    }
+
+    /// One account of one person.
+    pub struct AccountOf {
+        /// Whose; empty for the owner who asks.
+        pub person: String,
+        /// What it is for.
+        pub kind: AccountKind,
+        /// What it is called among those of this person and kind; empty for [`MAIN`].
+        pub name: String,
+    }
+
+    /// An account, with its password beside it: new, or in the place of the one of that name.
+    pub struct AccountPut {
+        /// Which.
+        pub of: AccountOf,
+        /// Its server, by name.
+        pub host: String,
+        /// The port; 0 for [`AccountKind::port`].
+        pub port: u16,
+        /// The user name there.
+        pub user: String,
+    }
+}
+
+impl AccountKind {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::Mail];
+
+    /// The name in manifests, commands and documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mail => "mail",
+        }
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The port of such servers where none is said: that of IMAP over TLS (RFC 8314 §3.2).
+    #[must_use]
+    pub const fn port(self) -> u16 {
+        match self {
+            Self::Mail => 993,
+        }
+    }
+}
