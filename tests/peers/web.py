@@ -159,4 +159,5 @@ def main(folder):
     sys.stdin.read()
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

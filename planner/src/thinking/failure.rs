@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 47] = [
+const CLASSES: [&str; 49] = [
     "Ambiguous",
     "BadArgument",
     "BadBirthday",
@@ -29,6 +29,7 @@ const CLASSES: [&str; 47] = [
     "Forbidden",
     "HttpError",
     "IsAFolder",
+    "LoginFailed",
     "NoAnswer",
     "NoColumn",
     "NoDates",
@@ -43,6 +44,7 @@ const CLASSES: [&str; 47] = [
     "OtherFolder",
     "PermissionDenied",
     "Redirect",
+    "ServerError",
     "Several",
     "Timeout",
     "TlsError",
@@ -89,7 +91,8 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
             "An argument cannot be used: `look` at the result says which"
         }
         "NoSpace" => "There is no room on the disk: tell the person",
-        "DnsError" | "HttpError" | "NoAnswer" | "Redirect" | "TlsError" | "Unreachable" | "TooSlow" => {
+        "LoginFailed" => "The account is not accepted: tell the person, whose owner adds it anew at the machine",
+        "ServerError" | "DnsError" | "HttpError" | "NoAnswer" | "Redirect" | "TlsError" | "Unreachable" | "TooSlow" => {
             "The other side gave no usable answer: try once more, or tell the person"
         }
         _ if outcome == Outcome::Error => "`look` at the result says why",

@@ -17,7 +17,7 @@ const CLOSED: [&str; 2] = ["executors", PEOPLE];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 28] = [
+pub const SHIPPED: [&str; 32] = [
     "clock_now",
     "contact_add",
     "contact_find",
@@ -32,6 +32,10 @@ pub const SHIPPED: [&str; 28] = [
     "fs_read",
     "fs_restore",
     "fs_write",
+    "imap_fetch",
+    "imap_fetch_headers",
+    "imap_search",
+    "imap_status",
     "inbox_add",
     "json_query",
     "list_read",

@@ -23,8 +23,8 @@ use crate::confine::order::{self, KNOWN};
 use crate::confine::seccomp::Filter;
 use crate::confine::view::NEW_ROOT;
 use crate::plan::{
-    CHANNEL_FD, CODE_FOLDER, EXECUTOR, FIRST_CONNECTION, HOST_FILE, MountFlags, MountPurpose, NET_FILE, Plan, Spec,
-    TMP, WORKSPACE, ZYGOTE,
+    CHANNEL_FD, CODE_FOLDER, EXECUTOR, FIRST_CONNECTION, HOST_FILE, MountFlags, MountPurpose, Plan, Spec, TMP,
+    WORKSPACE, ZYGOTE,
 };
 use crate::sys;
 
@@ -50,7 +50,7 @@ pub struct ProcessParts<'a> {
     /// The file library of the executors.
     pub library: [(&'a str, &'a [u8]); 5],
     /// What makes Python's own modules use the connections.
-    pub net: &'a [u8],
+    pub net: [(&'static str, &'static [u8]); 2],
     /// The ends of its connections.
     pub connections: &'a [OwnedFd],
     /// What it is shown of what is granted.
@@ -212,7 +212,9 @@ fn build_root(spec: &Spec, material: &ProcessParts<'_>) -> Result<OwnedFd, Failu
             mounts::write_file(root.as_fd(), place, text, 0o444)?;
         }
         if spec.egress.is_some() {
-            mounts::write_file(root.as_fd(), NET_FILE, material.net, 0o444)?;
+            for (place, text) in material.net {
+                mounts::write_file(root.as_fd(), place, text, 0o444)?;
+            }
         }
         if leaves_root_open(material) {
             return Ok(());

@@ -14,7 +14,7 @@ use crate::confine::approved::GrantView;
 use crate::confine::inner::{self, ProcessParts, ProcessRole};
 use crate::confine::order;
 use crate::confine::seccomp::{Filter, ListError, Runs, Stage};
-use crate::plan::{CONTACTS_FILE, FILES_FILE, FIND_FILE, LISTS_FILE, Namespace, Plan, WALK_FILE};
+use crate::plan::{CONTACTS_FILE, FILES_FILE, FIND_FILE, LISTS_FILE, MAIL_FILE, NET_FILE, Namespace, Plan, WALK_FILE};
 use crate::process::frames::{self, Instruction};
 use crate::process::groups::{Group, Groups};
 use crate::sys::{self, Cloned};
@@ -35,6 +35,8 @@ pub const CONTACTS: &[u8] = include_bytes!("../../../executors/host/contacts.py"
 
 /// What makes Python's own modules use a call's connections, part of this binary.
 pub const NET: &[u8] = include_bytes!("../../../executors/host/net.py");
+/// What executors of mail share, part of this binary.
+pub const MAIL: &[u8] = include_bytes!("../../../executors/host/mail.py");
 
 /// What the seal is made of. Its digest is that of its text: what a compiler makes of it may differ from release to
 /// release, and must not set every executor aside.
@@ -197,10 +199,10 @@ impl Launcher {
         *DIGEST.get_or_init(|| Blake3::of(&[HOST, FILES, WALK, FIND, LISTS, CONTACTS].concat()))
     }
 
-    /// The digest of what makes Python's own modules use a call's connections.
+    /// The digest of what makes Python's own modules use a call's connections, with what executors of mail share.
     #[must_use]
     pub fn net_digest() -> Blake3 {
-        Blake3::of(NET)
+        Blake3::of(&[NET, MAIL].concat())
     }
 
     /// Whether the plan was made for what this sandboxd has.
@@ -277,7 +279,7 @@ impl Launcher {
                         (LISTS_FILE, LISTS),
                         (CONTACTS_FILE, CONTACTS),
                     ],
-                    net: NET,
+                    net: [(NET_FILE, NET), (MAIL_FILE, MAIL)],
                     connections,
                     world,
                     becoming,

@@ -22,7 +22,8 @@ macro_rules! seeds {
 
 seeds! {
     "clock_now" "contact_add" "contact_find" "csv_query" "file_get" "fs_append" "fs_count" "fs_delete" "fs_find" "fs_list" "fs_move"
-    "fs_read" "fs_restore" "fs_write" "inbox_add" "json_query" "list_read" "list_remove" "llm_classify" "llm_summarise" "note_add"
+    "fs_read" "fs_restore" "fs_write" "imap_fetch" "imap_fetch_headers" "imap_search" "imap_status"
+    "inbox_add" "json_query" "list_read" "list_remove" "llm_classify" "llm_summarise" "note_add"
     "note_read" "notify" "shell_run" "telegram_send" "text_search" "text_stats" "web_fetch"
 }
 

@@ -330,6 +330,11 @@ impl World {
         let web = Web::of(&set);
         let (owner, guest) = (web.paired(&set, "owner"), web.paired(&set, "guest"));
         give_names(&set);
+        for person in ["Ada", "Bruno"] {
+            let canary = Canary { place: format!("the account of {person}"), word: word(chance), kept: Kept::Secret };
+            put_account(&set, person, sink.port, &canary.word);
+            canaries.push(canary);
+        }
         let places = Self::places(&set);
         let before = Snapshot::of(&places, &Snapshot::default());
         let copies = Copies::of(&before);
@@ -512,6 +517,16 @@ fn put(set: &Instance, place: &str, text: &str) {
     }
     std::fs::write(&path, text).expect("a file of the test");
     std::os::unix::fs::chown(&path, Some(set.owner()), Some(set.owner())).expect("our own file");
+}
+
+/// A mailbox of a person, at the server that hears what gets out.
+fn put_account(set: &Instance, person: &str, port: u16, password: &str) {
+    let mut command = set.command("metnosctl");
+    command.args(["--json", "account", "add", "mail", "--person", person, "--host", "site.example", "--user", "me"]);
+    command.args(["--port", &port.to_string()]).stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success(), "{person}");
 }
 
 fn put_secret(set: &Instance, value: &str) {

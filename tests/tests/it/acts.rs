@@ -6,7 +6,7 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 28] = [
+const SEEDS: [&str; 32] = [
     "clock_now",
     "contact_add",
     "contact_find",
@@ -21,6 +21,10 @@ const SEEDS: [&str; 28] = [
     "fs_read",
     "fs_restore",
     "fs_write",
+    "imap_fetch",
+    "imap_fetch_headers",
+    "imap_search",
+    "imap_status",
     "inbox_add",
     "json_query",
     "list_read",

@@ -298,6 +298,11 @@ const COMMANDS: &[(&str, How)] = &[
     ("metnosctl budget show", Typed(0)),
     ("metnosctl budget show metnos:synth", Typed(0)),
     ("metnosctl secret set NAME", As("metnosctl secret set imap", 0)),
+    (
+        "metnosctl account add mail --host imap.example.org --user anna@example.org --person Anna",
+        By("tests/tests/it/mailbox.rs", "[\"account\", \"add\", \"mail\"]"),
+    ),
+    ("metnosctl account test mail", By("tests/tests/it/mailbox.rs", "[\"account\", \"test\", \"mail\"]")),
     ("metnosctl executor diff shell_run", Typed(0)),
     ("metnosctl executor relock --all", Typed(0)),
     ("metnosctl executor lift NAME", By("tests/tests/it/upgrade.rs", "[\"executor\", \"lift\"")),

@@ -35,6 +35,7 @@ mod liar;
 mod lifecycle;
 #[cfg(feature = "attack")]
 mod lockdown;
+mod mailbox;
 mod matrix;
 mod memory;
 mod minds;

@@ -231,6 +231,12 @@ fn people(tour: &mut Tour, server: &Emulator) {
     let _ = tour.with(&["secret", "rotate", "imap"], "another-value-of-length");
     let _ = tour.go(&["secret", "list"]);
     let _ = tour.go(&["secret", "remove", "imap"]);
+    let mail = ["account", "add", "mail", "--host", "mail.example.org", "--user", "anna"];
+    let _ = tour.with(&mail, "an-app-password");
+    let _ = tour.go(&["account", "list"]);
+    // There is no such server: the call is recorded, and says so.
+    let _ = tour.code(&["account", "test", "mail"]);
+    let _ = tour.go(&["account", "remove", "mail"]);
     let _ = tour.go(&["hook", "add", "post", "read notes/welcome.md"]);
     let _ = tour.go(&["hook", "rotate", "post"]);
     let _ = tour.go(&["hook", "list"]);
