@@ -38,6 +38,8 @@ FIELDS = "FROM SUBJECT DATE TO LIST-ID"
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 # What turns the direction of a line, or cannot be seen: a name or a subject made of it would show another one.
 HIDDEN = re.compile("[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
+# What looks like the name of a site, such as bank.example or pay@bank.example, in a sender's name: labels, and a last one of letters.
+SITE = re.compile(r"(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}\b")
 ATTRIBUTES = re.compile(rb"\b(UID|RFC822\.SIZE) (\d+)|\bFLAGS \(([^)]*)\)|\bINTERNALDATE \"([^\"]*)\"")
 
 
@@ -289,6 +291,15 @@ class Bounded(type(email.policy.compat32)):
         return name, value[:MOST_FIELD]
 
 
+def poses(name, address):
+    """Whether the name that is shown has the form of an address or of a site, and of another one than the message is from."""
+    own = address.rpartition("@")[2].casefold().rstrip(".")
+    for site in SITE.findall(name[:MOST_HEADER].casefold()):
+        if not own or own != site and not own.endswith("." + site):
+            return True
+    return False
+
+
 def parsed(raw):
     """A message as parts; of what is none, an empty one. What lies behind the marks of very many parts is left out."""
     pieces = raw.split(b"\n--", MOST_MARKS)
@@ -311,6 +322,7 @@ def summary(uid, said, raw):
         "unread": b"\\seen" not in said["flags"],
         "answered": b"\\answered" in said["flags"],
         "list": message.get("List-Id") is not None,
+        "poses": poses(who, address),
         "size": said.get("size", 0),
     }
 
