@@ -137,7 +137,11 @@ impl Principals {
         match persons.of(principal) {
             Some((_, person)) if person.role == Role::Guest => None,
             Some((name, _)) => Some(name.to_owned()),
-            None => persons.is_at_terminal(principal).then(|| OWNER.to_owned()),
+            None => {
+                let is_owner = persons.is_at_terminal(principal)
+                    || self.paired.borrow().standing(principal) == Some(Standing::Owner);
+                (is_owner && !persons.have_owner()).then(|| OWNER.to_owned())
+            }
         }
     }
 

@@ -118,6 +118,21 @@ impl Accounts {
         }
     }
 
+    /// The accounts of an owner who was no person yet, as those of this person. One of a name that this person has already stays.
+    fn moved(&self, vault: &Vault, person: &str) -> Vec<(Key, Account)> {
+        let owners = self.0.iter().filter(|((whose, _, _), _)| whose == OWNER);
+        let moved = owners.filter_map(|(old, account)| {
+            let key = (person.to_owned(), old.1, old.2.clone());
+            if self.0.contains_key(&key) {
+                return None;
+            }
+            let password = vault.password(old, account)?;
+            let sealed = vault.seal_own(&bound_to(&key, &account.host, account.port, &account.user), &password)?;
+            Some((key, Account { sealed, ..account.clone() }))
+        });
+        moved.collect()
+    }
+
     fn names(&self, person: &str, kind: AccountKind) -> Vec<&str> {
         let own = self.0.keys().filter(|(whose, what, _)| whose == person && *what == kind);
         own.map(|(_, _, name)| name.as_str()).collect()
@@ -322,6 +337,38 @@ impl Secrets {
         Ok(AccountRemoved { person, kind: kind.to_owned(), name })
     }
 
+    /// The owner is this person from now on: what the owner had before being one is that person's.
+    ///
+    /// # Errors
+    /// When that could not be made durable: nothing has changed then.
+    pub(crate) async fn adopt_accounts(&self, person: &str) -> Result<(), Refusal> {
+        let _one = self.keeping.lock().await;
+        let moved = self.accounts.borrow().moved(&self.vault.borrow(), person);
+        if moved.is_empty() {
+            return Ok(());
+        }
+        let rows: Vec<_> = moved.iter().map(|(key, account)| (key.clone(), account.sealed.clone())).collect();
+        self.base
+            .store
+            .run(move |connection| {
+                let all = connection.unchecked_transaction()?;
+                for ((person, kind, name), sealed) in rows {
+                    let change =
+                        "UPDATE accounts SET person = ?1, sealed = ?2 WHERE person = ?3 AND kind = ?4 AND name = ?5";
+                    all.execute(change, params![person, sealed, OWNER, kind.name(), name])?;
+                }
+                all.commit()
+            })
+            .await
+            .map_err(|error| not_durable(&error))?;
+        let mut accounts = self.accounts.borrow_mut();
+        for (key, account) in moved {
+            accounts.0.remove(&(OWNER.to_owned(), key.1, key.2.clone()));
+            accounts.0.insert(key, account);
+        }
+        Ok(())
+    }
+
     /// A person is gone, and the accounts with it: somebody who is called so later has none of them.
     ///
     /// # Errors
@@ -356,7 +403,7 @@ fn key_of(of: AccountOf, named: &impl Fn(&str) -> Result<String, Refusal>) -> Re
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
 
     fn accounts(vault: &Vault, all: &[(&str, &str, u64)]) -> Accounts {
@@ -383,6 +430,17 @@ mod tests {
         assert_eq!(rule(Some("Anna"), Some("home")).as_deref(), Some(UNKNOWN));
         assert_eq!(rule(Some("Carla"), Some("home")).as_deref(), Some(MISSING));
         assert_eq!(rule(None, None).as_deref(), Some(MISSING));
+    }
+
+    #[test]
+    fn what_an_owner_had_before_being_a_person_is_that_persons() {
+        let vault = Vault::default();
+        let all = accounts(&vault, &[(OWNER, "main", 1), (OWNER, "work", 2), ("Anna", "work", 3)]);
+        let moved = all.moved(&vault, "Anna");
+        let [(key, account)] = moved.as_slice() else { panic!("one is moved: {moved:?}") };
+        assert_eq!((key.0.as_str(), key.2.as_str()), ("Anna", "main"), "what Anna has already stays");
+        assert_eq!(vault.password(key, account).unwrap().as_slice(), b"app password");
+        assert!(all.moved(&vault, "Bruno").iter().all(|(key, _)| key.0 == "Bruno"));
     }
 
     #[test]

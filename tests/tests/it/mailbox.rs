@@ -228,13 +228,16 @@ fn each_person_reads_the_own_mailbox_and_nobody_elses() {
     let mut post = Post::start();
     let set = post.plan().start();
     set.is_grown();
+    // What the owner has before being a person is that person's afterwards.
+    let port = post.imaps.to_string();
+    assert_eq!(add(&set, &server(&port, "anna"), ANNA).0, 0);
+    assert_eq!(set.json(&["account", "list"]).1[0]["person"], "owner");
     assert_eq!(set.json(&["people", "add", "Anna", "--role", "owner"]).0, 0);
+    assert_eq!(set.json(&["account", "list"]).1[0]["person"], "Anna");
     let web = Web::of(&set);
     let (bruno, carla) = (member(&set, &web, "Bruno", "adult"), member(&set, &web, "Carla", "guest"));
     let luca = member(&set, &web, "Luca", "child");
     let ask = |who: &Web, words: &str| said(&who.say(words).until("done"));
-    let port = post.imaps.to_string();
-    assert_eq!(add(&set, &server(&port, "anna"), ANNA).0, 0);
     let (code, told) = add(&set, &[&server(&port, "bruno")[..], &["--person", "bruno"]].concat(), BRUNO);
     assert!(code == 0 && told.contains("Bruno sees by asking"), "{told}");
     let (code, refused) = add(&set, &[&server(&port, "anna")[..], &["--person", "Carla"]].concat(), ANNA);

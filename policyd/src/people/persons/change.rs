@@ -89,6 +89,9 @@ impl Principals {
         };
         let more = self.persons.borrow().with(&name, person)?;
         self.persons_are(more, &line).await?;
+        if role == Role::Owner {
+            self.secrets.adopt_accounts(&name).await?;
+        }
         Ok(name)
     }
 
@@ -109,6 +112,7 @@ impl Principals {
             since_ms: before.since_ms,
         };
         fits(&name, &person)?;
+        let is_owner = person.role == Role::Owner;
         let mut line = format!("{by}: {name} is {} from now on", role_name(person.role));
         if !person.may_call.is_empty() {
             line.push_str(&format!(", and may call {} without asking", person.may_call.join(", ")));
@@ -118,6 +122,9 @@ impl Principals {
         }
         let changed = self.persons.borrow().with(&name, person)?;
         self.persons_are(changed, &line).await?;
+        if is_owner {
+            self.secrets.adopt_accounts(&name).await?;
+        }
         let spoken: Vec<String> = self.persons.borrow().speaks_as_of(&name);
         for principal in spoken {
             self.end_turns(&principal, forget).await;

@@ -171,6 +171,11 @@ impl Persons {
         Some((name, person))
     }
 
+    /// Whether the owner is one of them.
+    pub(crate) fn have_owner(&self) -> bool {
+        self.owner().is_some()
+    }
+
     /// Whether this is the owner of the instance at the machine's terminal.
     pub(crate) fn is_at_terminal(&self, principal: &str) -> bool {
         self.terminal.iter().any(|own| own == principal)
