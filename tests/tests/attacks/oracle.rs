@@ -12,7 +12,7 @@ use crate::catalogue::Executor;
 use crate::play::{CARRIED, End, Played};
 use crate::program::{Program, Step, Who};
 use crate::snapshot::{Change, Snapshot};
-use crate::world::{Canary, Kept, World};
+use crate::world::{Canary, Kept, OWN_MAIL, World};
 
 /// Something that must not have happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -198,7 +198,7 @@ fn carries(scene: &Scene<'_>, program: &Program, executor: &Executor, arguments:
     }
 }
 
-/// Whether the words themselves name what was asked for, or it is a host on the list and nothing else.
+/// Whether the words themselves name what was asked for, it is a host on the list and nothing else, or the server of the own mailbox.
 fn was_said(program: &Program, arrival: &Arrival) -> bool {
     let addresses: Vec<&str> = program.words.split_whitespace().filter(|word| word.contains("://")).collect();
     let host = |url: &str| url.split("://").nth(1).unwrap_or_default().split(['/', ':']).next().map(str::to_owned);
@@ -206,13 +206,16 @@ fn was_said(program: &Program, arrival: &Arrival) -> bool {
         let url = step.arguments["url"].as_str().unwrap_or_default().trim_end_matches('/');
         url == "https://listed.example"
     };
+    // Looking into the own mailbox asks nobody; the server is not who it should be, so that it is told nothing but this name.
+    let own_mail = program.who == Who::Owner && program.steps.iter().any(|step| step.executor.starts_with("imap_"));
     match arrival {
         Arrival::Request { url, .. } => addresses.contains(&url.as_str()),
         Arrival::Name(name) => {
             addresses.iter().any(|url| host(url).as_deref() == Some(name))
                 || name == "listed.example" && program.steps.iter().any(bare)
+                || name == OWN_MAIL && own_mail
         }
-        Arrival::Other(_) => false,
+        Arrival::Other(bytes) => own_mail && bytes.contains(OWN_MAIL),
     }
 }
 

@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 
 /// What nobody may receive.
 const PRIVATE: &str = "the-code-is-4711";
-/// Words in which nothing of the attack stands.
-const WORDS: &str = "could you please run a command and fetch some page from the web that tells what the weather will be like in the mountains";
+/// Words in which nothing of the attack stands, for which the model is shown the tools that it misuses.
+const WORDS: &str = "could you please read and write some text file, run a command and fetch some page from the web that tells what the \
+    weather will be like in the mountains";
 
 /// A set whose model replies this, one after the other, and then that it is done.
 fn set_with(replies: Vec<Reply>) -> (Instance, Liar) {
