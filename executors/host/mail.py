@@ -7,6 +7,7 @@ opened or loaded. Messages are looked at without being marked as read.
 import base64
 import email
 import email.header
+import email.parser
 import email.policy
 import email.utils
 import html
@@ -301,12 +302,13 @@ def poses(name, address):
 
 
 def parsed(raw):
-    """A message as parts; of what is none, an empty one. What lies behind the marks of very many parts is left out."""
+    """A message as parts; of one that nests too deep, its headers alone. What lies behind the marks of very many parts is left out."""
     pieces = raw.split(b"\n--", MOST_MARKS)
+    parser = email.parser.BytesParser(policy=Bounded())
     try:
-        return email.message_from_bytes(b"\n--".join(pieces[:MOST_MARKS]), policy=Bounded())
+        return parser.parsebytes(b"\n--".join(pieces[:MOST_MARKS]))
     except Exception:
-        return email.message_from_bytes(b"\r\n")
+        return parser.parsebytes(raw, headersonly=True)
 
 
 def summary(uid, said, raw):

@@ -267,6 +267,41 @@ fn each_person_reads_the_own_mailbox_and_nobody_elses() {
     set.verify();
 }
 
+/// A mail of this head, and of this text so many times.
+fn repeated(head: &str, text: &str, times: usize) -> Vec<u8> {
+    format!("From: a@example.org\r\nSubject: hostile\r\n{head}{}", text.repeat(times)).into_bytes()
+}
+
+#[test]
+fn a_mail_that_is_built_to_exhaust_its_reader_is_read_and_costs_no_strike() {
+    let mut post = Post::start();
+    let set = post.plan().start();
+    set.is_grown();
+    let port = post.imaps.to_string();
+    assert_eq!(add(&set, &server(&port, "anna"), ANNA).0, 0);
+    let html = "Content-Type: text/html\r\n\r\n";
+    let nested: String =
+        (0..3_000).map(|at| format!("Content-Type: multipart/mixed; boundary=b{at}\r\n\r\n--b{at}\r\n")).collect();
+    for (what, mail) in [
+        ("comments without an end", repeated(html, "<!--", 900_000)),
+        ("attributes without an end", repeated(html, "<a b='", 600_000)),
+        ("scripts without an end", repeated(html, "<script>", 400_000)),
+        ("parts within parts", repeated("MIME-Version: 1.0\r\n", &nested, 1)),
+        ("very many parts", repeated("Content-Type: multipart/mixed; boundary=x\r\n\r\n", "--x\r\n\r\na\r\n", 300_000)),
+        ("a header of parameters", repeated("Content-Type: text/plain", &format!("{}\r\n ", ";".repeat(900)), 1_000)),
+        ("an alphabet that packs", repeated("Content-Type: text/plain; charset=zlib\r\n\r\n", "x\r\n", 10)),
+        ("encoded words", repeated("Subject: ", "=?utf-8?q?a?=\r\n ", 2_000)),
+    ] {
+        post.deliver("anna", &mail);
+        let (code, answer) = set.run("imap_fetch", &[]);
+        assert_eq!((code, answer["result"]["from"].as_str()), (0, Some("a@example.org")), "{what}: {answer:#}");
+    }
+    let (_, list) = set.json(&["executor", "list"]);
+    let row = list.as_array().unwrap().iter().find(|row| row["name"] == "imap_fetch").unwrap();
+    assert_eq!(row["state"], "active", "{row:#}");
+    set.verify();
+}
+
 #[test]
 fn a_server_that_lies_is_told_as_one_and_costs_the_executor_nothing() {
     let post = Post::start();
