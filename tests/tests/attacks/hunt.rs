@@ -123,7 +123,11 @@ impl Hunt {
             }
         }
         println!("all pairs were tried: {} programs", self.counts.programs);
-        for _ in 0..CARDS_FIRST {
+        // How many of them do something is left to chance: it is tried until enough have.
+        for tried in 0..CARDS_FIRST * 5 {
+            if tried >= CARDS_FIRST && self.counts.cards.1 >= CARDS_FIRST / 6 {
+                break;
+            }
             self.try_any_card(&mut chance);
         }
         let mut round = 0_u64;

@@ -206,7 +206,7 @@ fn was_said(program: &Program, arrival: &Arrival) -> bool {
         let url = step.arguments["url"].as_str().unwrap_or_default().trim_end_matches('/');
         url == "https://listed.example"
     };
-    // Looking into the own mailbox asks nobody; the server is not who it should be, so that it is told nothing but this name.
+    // Looking into the own mailbox asks nobody.
     let own_mail = program.who == Who::Owner && program.steps.iter().any(|step| step.executor.starts_with("imap_"));
     match arrival {
         Arrival::Request { url, .. } => addresses.contains(&url.as_str()),
@@ -215,7 +215,7 @@ fn was_said(program: &Program, arrival: &Arrival) -> bool {
                 || name == "listed.example" && program.steps.iter().any(bare)
                 || name == OWN_MAIL && own_mail
         }
-        Arrival::Other(bytes) => own_mail && bytes.contains(OWN_MAIL),
+        Arrival::Other(_) => false,
     }
 }
 
