@@ -190,6 +190,15 @@ mod as_root {
         }
     }
 
+    /// Inodes of sockets that this process holds and that are no Unix sockets. It is looked before and after the list of all Unix
+    /// sockets is made: one that was opened or closed in between is not among both.
+    fn other_than_unix(pid: u32) -> Vec<u64> {
+        let before = sockets_of(pid);
+        let unix: BTreeSet<u64> = sockets::unix().into_iter().map(|socket| socket.inode).collect();
+        let after = sockets_of(pid);
+        before.into_iter().filter(|inode| after.contains(inode) && !unix.contains(inode)).collect()
+    }
+
     /// Inodes of sockets that this process holds.
     fn sockets_of(pid: u32) -> Vec<u64> {
         let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
@@ -206,10 +215,7 @@ mod as_root {
         let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
         let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
         for (name, pid) in set.pids() {
-            let all = sockets_of(pid);
-            // Listed after them, so that one that was just made is among them.
-            let unix: BTreeSet<u64> = sockets::unix().into_iter().map(|socket| socket.inode).collect();
-            let inet: Vec<u64> = all.into_iter().filter(|inode| !unix.contains(inode)).collect();
+            let inet = other_than_unix(pid);
             assert_eq!(inet.len(), usize::from(name == "gatewayd"), "{name}: {inet:?}");
             for inode in inet {
                 let row = rows.iter().find(|row| row[9] == inode.to_string()).unwrap_or_else(|| panic!("{inode}"));
