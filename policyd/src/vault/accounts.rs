@@ -271,7 +271,8 @@ impl Secrets {
         }
         let _one = self.keeping.lock().await;
         let own = self.accounts.borrow().0.keys().filter(|(person, _, _)| *person == key.0).count();
-        let replaced = self.accounts.borrow().0.contains_key(&key);
+        let before = self.accounts.borrow().0.get(&key).map(|account| account.since_ms);
+        let replaced = before.is_some();
         if !replaced && own >= MAX_ACCOUNTS {
             let why = format!("{} has {MAX_ACCOUNTS} accounts, which is the limit", key.0);
             return Err(Refusal::new(RefusalCode::Busy, "account.full", why));
@@ -280,7 +281,9 @@ impl Secrets {
         let no_random = || Refusal::new(RefusalCode::Unavailable, "policyd.random", "nothing can be sealed now");
         let sealed =
             self.vault.borrow().seal_own(&bound_to(&key, &host, port, &user), &password).ok_or_else(no_random)?;
-        let account = Account { host, port, user, sealed, since_ms: self.base.clock.wall_ms() };
+        // A new password makes it no younger: which account is meant where none is named stays the same.
+        let since_ms = before.unwrap_or_else(|| self.base.clock.wall_ms());
+        let account = Account { host, port, user, sealed, since_ms };
         let (person, kind, name) = &key;
         let line = format!(
             "{by} has {} the {} account {name} of {person}: {} at {}:{}",

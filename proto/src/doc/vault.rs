@@ -108,7 +108,7 @@ pub enum AccountAnswer {
 pub struct AccountRow {
     /// Whose; `owner` where the owner is no person yet.
     pub person: String,
-    /// What it is for: `mail`.
+    /// What it is for: `mail` or `calendar`.
     pub kind: String,
     /// What it is called among those of this person and kind.
     pub name: String,
@@ -118,7 +118,7 @@ pub struct AccountRow {
     pub port: u16,
     /// The user name there.
     pub user: String,
-    /// Since when it is as it is, in milliseconds since the epoch.
+    /// When it was added, in milliseconds since the epoch.
     pub since_ms: u64,
 }
 
