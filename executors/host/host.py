@@ -30,7 +30,8 @@ import time
 CHANNEL = 3
 SEAL = "/seal/_metnos_seal.so"
 NET = "/metnos/net.py"
-MAIL = "/metnos/mail.py"
+# What executors with network share; the first is what the others are made with.
+NET_LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("web", "mail", "calendar")}
 LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("files", "walk", "find", "lists", "contacts")}
 LONGEST_LOG_LINE = 4096
 # The most bytes of a piece of a file.
@@ -419,8 +420,10 @@ def main(role, modules):
         if "metnos_files" not in sys.modules and not LIBRARY.keys().isdisjoint(code.co_names):
             load_files(seal)
         # It is there for those alone who have network.
-        if "metnos_mail" in code.co_names:
-            load_module("metnos_mail", MAIL)
+        if not NET_LIBRARY.keys().isdisjoint(code.co_names):
+            for name, path in NET_LIBRARY.items():
+                if name == "metnos_web" or name in code.co_names:
+                    load_module(name, path)
         request = decode(receive((b"Q",))[1])
         watch("commands" in request)
         letter, body = call(code, request)

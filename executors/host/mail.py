@@ -13,9 +13,10 @@ import email.utils
 import html
 import imaplib
 import re
-import socket
 import ssl
 import time
+
+from metnos_web import CONNECT_WITHIN, HIDDEN, LONGEST_LINE as MOST_HEADER, Refused, answer, plain, unreachable
 
 # A line of an answer is a header at most; texts come as literals, which are fetched in pieces.
 imaplib._MAXLINE = 262_144
@@ -24,9 +25,8 @@ INBOX = "INBOX"
 # How much of the headers of a message, and of a message, is fetched.
 MOST_HEADERS = 32_768
 MOST_MESSAGE = 4_000_000
-# The longest text of a message, and of a header, that is told, in characters.
+# The longest text of a message that is told, in characters.
 MOST_TEXT = 60_000
-MOST_HEADER = 300
 MOST_ATTACHMENTS = 50
 # The most parts of a message that are looked at, the most lines in it that may part them, and the longest header, in characters.
 MOST_PARTS = 500
@@ -34,30 +34,11 @@ MOST_MARKS = 5_000
 MOST_FIELD = 8_192
 # The most bytes that a server is heard in one call.
 MOST_HEARD = 12_000_000
-CONNECT_WITHIN = 8.0
 FIELDS = "FROM SUBJECT DATE TO LIST-ID"
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-# What turns the direction of a line, or cannot be seen: a name or a subject made of it would show another one.
-HIDDEN = re.compile("[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
 # What looks like the name of a site, such as bank.example or pay@bank.example, in a sender's name: labels, and a last one of letters.
 SITE = re.compile(r"(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}\b")
 ATTRIBUTES = re.compile(rb"\b(UID|RFC822\.SIZE) (\d+)|\bFLAGS \(([^)]*)\)|\bINTERNALDATE \"([^\"]*)\"")
-
-
-class Refused(Exception):
-    """An error of the contract."""
-
-    def __init__(self, error_class, message):
-        super().__init__(message)
-        self.error_class = error_class
-
-
-def answer(act, args, ctx):
-    """What `act` returns, or its error as the contract has it."""
-    try:
-        return act(args, ctx)
-    except Refused as refused:
-        return {"ok": False, "error": {"class": refused.error_class, "message": str(refused)}}
 
 
 class Server(imaplib.IMAP4_SSL):
@@ -91,7 +72,7 @@ class Mailbox:
             within = max(0.1, min(CONNECT_WITHIN, ctx.remaining() - 1))
             self.imap = Server(account["host"], int(account["port"]), ssl_context=ssl.create_default_context(), timeout=within)
         except Exception as error:
-            raise self._unreachable(error) from None
+            raise unreachable(error, self.place) from None
         self._log_in(account["password"])
 
     def _log_in(self, password):
@@ -106,25 +87,12 @@ class Mailbox:
             else:
                 self.imap.login(self.user, password)
         except imaplib.IMAP4.abort as error:
-            raise self._unreachable(error) from None
+            raise unreachable(error, self.place) from None
         except (imaplib.IMAP4.error, UnicodeError):
             # What the server says to it could repeat what was sent.
             raise Refused("LoginFailed", f"{self.place} does not accept the user name {self.user} with this password") from None
         except OSError as error:
-            raise self._unreachable(error) from None
-
-    def _unreachable(self, error):
-        """What a failure on the way to the server is to the caller."""
-        if isinstance(error, ssl.SSLError):
-            why = getattr(error, "verify_message", "") or error.reason or "no TLS"
-            return Refused("TlsError", f"{self.place} is not who it says it is, or speaks no TLS: {plain(str(why))}")
-        if isinstance(error, socket.gaierror):
-            return Refused("DnsError", f"there is no server called {self.place}")
-        if isinstance(error, TimeoutError):
-            return Refused("Timeout", f"{self.place} did not answer in time")
-        if isinstance(error, PermissionError):
-            return Refused("Forbidden", f"{self.place} may not be reached: {plain(str(error))}")
-        return Refused("Unreachable", f"{self.place} cannot be reached, or is no mail server: {plain(str(error))}")
+            raise unreachable(error, self.place) from None
 
     def ask(self, act, *arguments):
         """One command; its answer when the server says OK, else nothing."""
@@ -132,11 +100,11 @@ class Mailbox:
             self.imap.sock.settimeout(max(0.1, self.ctx.remaining() - 0.5))
             kind, data = act(*arguments)
         except imaplib.IMAP4.abort as error:
-            raise self._unreachable(error) from None
+            raise unreachable(error, self.place) from None
         except imaplib.IMAP4.error as error:
             raise Refused("ServerError", f"{self.place} does not understand: {plain(str(error))}") from None
         except (OSError, ValueError) as error:
-            raise self._unreachable(error) from None
+            raise unreachable(error, self.place) from None
         return data if kind == "OK" else None
 
     def open(self, folder):
@@ -144,7 +112,6 @@ class Mailbox:
         data = self.ask(self.imap.select, quoted(folder), True)
         if data is None:
             raise Refused("NotFound", f"there is no folder called {plain(folder)}")
-        self.imap.is_readonly = True
         validity = self.imap.untagged_responses.get("UIDVALIDITY", [b"0"])
         return number(data[0] if data else b""), number(validity[-1])
 
@@ -243,12 +210,6 @@ def quoted(text):
 def term(text):
     """Words to search for, as a quoted string of IMAP. What is not ASCII goes another way."""
     return '"' + HIDDEN.sub(" ", text).replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def plain(text, most=MOST_HEADER):
-    """One line without what cannot be seen."""
-    line = " ".join(HIDDEN.sub(" ", text).split())
-    return line if len(line) <= most else line[:most - 1] + "…"
 
 
 def decoded(body, charset):

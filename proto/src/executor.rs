@@ -174,15 +174,25 @@ pub struct Contract {
     /// The file of a person's private folder that a call without a path is about: policyd sets [`OWN`] to its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_file: Option<String>,
+    /// Whether a call without a `place` is about the place of the household: policyd sets [`HOME`] to it.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub home_place: bool,
 }
 
 impl Contract {
     /// Whether an argument is one that policyd alone sets, and nobody else is told of.
     #[must_use]
     pub fn is_reserved(&self, argument: &str) -> bool {
-        self.undo.is_some() && argument == KEEP || self.own_file.is_some() && argument == OWN
+        self.undo.is_some() && argument == KEEP
+            || self.own_file.is_some() && argument == OWN
+            || self.home_place && argument == HOME
     }
 }
+
+/// The argument for the place of the household, of [`Contract::home_place`].
+pub const HOME: &str = "home";
+/// The argument that names another place than [`HOME`].
+pub const PLACE: &str = "place";
 
 /// The argument for the path of [`Contract::own_file`] in the private folder of the person.
 pub const OWN: &str = "own";
@@ -199,6 +209,11 @@ const fn yes() -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 const fn is_yes(yes: &bool) -> bool {
     *yes
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_no(yes: &bool) -> bool {
+    !*yes
 }
 
 /// Where the schema of the arguments stands.

@@ -15,6 +15,7 @@ pub mod http;
 pub mod instance;
 pub mod liar;
 pub mod minds;
+pub mod outside;
 pub mod peers;
 pub mod pool;
 pub mod procfs;

@@ -415,6 +415,10 @@ fn measured(data: &str) -> (usize, usize, Vec<String>, Vec<String>) {
         let lang = if row["lang"] == "it" { Lang::It } else { Lang::En };
         let mut envelope = crate::testing::envelope(every().into_iter().filter(|one| one.offered).collect(), lang);
         envelope.named = HOUSEHOLD.iter().map(|path| crate::testing::named(path)).collect();
+        if let Some(at) = row["at"].as_str() {
+            envelope.home.zone = "Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)".into();
+            envelope.home.now = metnos_calendar::instant::instant(at).unwrap().0;
+        }
         let said = row["say"].as_str().unwrap();
         wanted += usize::from(!row["want"].is_null());
         match repertoire.plan(said, &envelope) {

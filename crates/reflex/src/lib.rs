@@ -52,6 +52,13 @@ const TRIED_OF_ONE: usize = 3;
 const MAX_EXAMPLE: usize = 120;
 /// The class of the only calls that the reflex makes.
 pub const READ: &str = "read";
+/// The class of what only reads from the net.
+const NET_READ: &str = "net_read";
+
+/// Whether what has this class changes nothing, here or elsewhere.
+pub(crate) fn only_reads(class: &str) -> bool {
+    class == READ || class == NET_READ
+}
 
 /// What the reflex makes of the words.
 #[derive(Debug, Clone, PartialEq)]

@@ -54,6 +54,9 @@ pub fn envelope(candidates: Vec<Candidate>, lang: Lang) -> Envelope {
 pub fn shipped() -> Vec<Candidate> {
     static ALL: LazyLock<Vec<Candidate>> = LazyLock::new(|| {
         vec![
+            seed!("calendar_add"),
+            seed!("calendar_events"),
+            seed!("calendar_find_free"),
             seed!("clock_now"),
             seed!("contact_add"),
             seed!("contact_find"),
@@ -78,6 +81,7 @@ pub fn shipped() -> Vec<Candidate> {
             seed!("notify"),
             seed!("text_search"),
             seed!("text_stats"),
+            seed!("weather_get"),
             seed!("web_fetch"),
         ]
     });
@@ -88,6 +92,7 @@ pub fn shipped() -> Vec<Candidate> {
 pub fn every() -> Vec<Candidate> {
     let mut all = shipped();
     let others = [
+        seed!("calendar_restore"),
         seed!("file_get"),
         seed!("fs_restore"),
         seed!("inbox_add"),

@@ -57,8 +57,8 @@ message = { $from ->
 seal-broken = The owner of this house reads for one hour what I keep of what you said and asked. The reason given: { $why }
 person-unknown = I know nobody called { $name } here, so I passed nothing on. I know { $names }.
 reminder-none = Nothing is planned.
-reminder-none-then = { $when } I have nothing planned for you. I know only reminders: a calendar I cannot read yet.
-reminder-only = These are only reminders: a calendar I cannot read yet.
+reminder-none-then = { $when } I have nothing planned for you. That is only about reminders: ask for the calendar to hear what is there.
+reminder-only = These are only reminders: ask for the calendar to hear what is there.
 reminder-line = { $number }. { $when }: { $what }{ $who ->
     [none] {""}
    *[other] {" "}(for { $who })
@@ -167,8 +167,8 @@ you-said-nothing = I find nothing that you have told me about that.
 cannot-yet = { $kind ->
     [reminder] I can remind you, and others of the household whom I know by name, at a time that you name (“remind me tomorrow at 9 to call the dentist”). Other things with reminders, alarms or timers I cannot do yet.
     [mail] I can look for mails and read them (“do I have new mail?”), once a mailbox is connected. I cannot send, answer, move or delete mail yet.
-    [calendar] I cannot see or change a calendar yet.
-    [weather] I cannot look up the weather yet.
+    [calendar] I can tell what is on a calendar and add to it (“what is on my calendar tomorrow”, “put the dentist on Tuesday at 15”), once one is connected. I cannot move or cancel what stands there yet.
+    [weather] I can tell the weather of a town for two weeks (“will it rain in Milan tomorrow”). More about the weather I do not know.
     [music] I cannot play music or videos yet.
     [home] I cannot switch lights or other things in the house yet.
     [phone] I cannot make calls, nor send messages to anybody but the people of the household whom I know by name (`metnosctl people add`).
@@ -295,6 +295,10 @@ said-nothing-sent = Note: nothing was sent in this turn.
 said-line = line { $line }
 said-lines = lines { $lines }
 said-act = { $executor ->
+    [calendar_add] { $count ->
+        [one] 1 event put on the calendar
+       *[other] { $count } events put on the calendar
+    }
     [contact_add] { $count ->
         [one] 1 contact written
        *[other] { $count } contacts written
@@ -338,6 +342,10 @@ said-act = { $executor ->
     }
 }
 said-try = { $executor ->
+    [calendar_add] putting an event into the calendar
+    [calendar_events] looking into the calendar
+    [calendar_find_free] looking for free time
+    [calendar_restore] taking an event off the calendar
     [contact_add] writing down a contact
     [csv_query] reading a table
     [fs_append] adding to a file
@@ -357,6 +365,7 @@ said-try = { $executor ->
     [shell_run] running a program
     [text_search] searching the files
     [undo] taking back the last change
+    [weather_get] looking up the weather
     [web_fetch] reading a page
    *[other] { $executor }
 }
@@ -373,6 +382,8 @@ card-cost = Cost
 card-why = Why it is asked
 card-who = Who may answer
 card-does = { $executor ->
+    [calendar_add] puts an event on the calendar
+    [calendar_restore] takes an event off the calendar again
     [contact_add] writes down a contact
     [file_get] sends a file to you
     [fs_append] adds lines at the end of a file
@@ -386,39 +397,54 @@ card-does = { $executor ->
     [notify] sends a message
     [shell_run] runs a program on this machine
     [telegram_send] sends a message on Telegram
+    [weather_get] asks a service on the internet for the weather
     [web_fetch] reads a page of the internet
    *[other] { $executor }
 }
 card-argument = { $name ->
+    [account] with which account
     [address] where somebody lives
     [all] everything
     [argv] program and its words
     [birthday] date of birth
     [blake3] fingerprint
     [bytes] size in bytes
+    [calendar] in which calendar
     [channel] where to
     [content] text
     [cwd] in the folder
+    [date] on the day
+    [day] when
     [done] only what is done
     [everybody] for everybody
     [folder] a whole folder
     [heading] title
+    [home] where the household is
+    [italian] in Italian
     [keep] kept for taking back as
     [lang] language
     [mail] mail address
     [message] what is said
+    [minutes] for how many minutes
     [name] who or what
     [of] what was done
     [offset] clock, against UTC
     [overwrite] replaces what is there
     [own] in the private folder
+    [part] part of the day
     [path] file
     [person] to whom
     [phone] phone number
+    [place] where
+    [rain] about rain
     [stdin] what the program reads
+    [temperature] about the temperature
     [text] what is noted
+    [title] what it is called
     [to] new name
     [url] address
+    [when] when it is
+    [wind] about wind
    *[other] { $name }
 }
 card-class = { $class ->
@@ -605,6 +631,7 @@ undo-act = { $state ->
         [fs_move] { $path } has its old name again.
         [fs_write] { $path } is as it was before.
         [list_remove] What was taken off { $path } is on it again.
+        [calendar_add] The event is off the calendar again.
         [contact_add] The contacts are as they were before.
         [inbox_add] { $path } is taken out of the inbox again.
         [reminder] I will not remind you of this any more: { $path }.
@@ -764,6 +791,7 @@ birth-question = { $field ->
     [owner] What are you called? (may be left empty)
     [owner_user] Which account of this machine speaks as the owner at the terminal? "directory": the owner of the instance's directory.
     [time_zone] Where does your clock stand? A place such as Europe/Rome, or an offset such as UTC+1. Quiet hours are reckoned by it.
+    [place] In which town do you live? The weather is told for it. (may be left empty)
     [telos] What is it for? Three to seven ends, with ; between them. Empty: order, calm and trust, as workspace/TELOS.md has them.
     [model_server] A server of language models: NAME KIND ADDRESS, such as "claude anthropic https://api.anthropic.com" or "local ollama http://127.0.0.1:11434". None is needed. Its key is asked for later, and never here.
     [model] Which of its models talks and plans? NAME/MODEL, such as "local/qwen3".
@@ -777,6 +805,7 @@ birth-wanted = { $field ->
     [owner] at most 64 characters in one line
     [owner_user] "directory", or the name or number of an account of this machine
     [time_zone] a place such as Europe/Rome, or an offset such as UTC+1 or -03:30
+    [place] at most 64 characters in one line
     [telos] nothing, or 3 to 7 ends of at most 512 bytes each
     [model_server] "none", or NAME KIND ADDRESS, where KIND is anthropic, openai, xai or ollama
     [model] "none", or NAME/MODEL, where NAME is that of model_server

@@ -57,8 +57,8 @@ message = { $from ->
 seal-broken = Il proprietario di casa legge per un’ora quello che conservo di ciò che hai detto e chiesto. Il motivo indicato: { $why }
 person-unknown = Qui non conosco nessuno di nome { $name }, quindi non ho riferito niente. Conosco { $names }.
 reminder-none = Non c'è niente in programma.
-reminder-none-then = { $when } non ho nulla in programma per te. Conosco solo i promemoria: un calendario non lo so ancora leggere.
-reminder-only = Questi sono solo i promemoria: un calendario non lo so ancora leggere.
+reminder-none-then = { $when } non ho nulla in programma per te. Questo vale solo per i promemoria: chiedi del calendario per sapere che cosa c’è lì.
+reminder-only = Questi sono solo i promemoria: chiedi del calendario per sapere che cosa c’è lì.
 reminder-line = { $number }. { $when }: { $what }{ $who ->
     [none] {""}
    *[other] {" "}(per { $who })
@@ -167,8 +167,8 @@ you-said-nothing = Non trovo niente che tu mi abbia detto su questo.
 cannot-yet = { $kind ->
     [reminder] Posso ricordare qualcosa a te, e ad altri di casa che conosco per nome, all'ora che mi dici («ricordami domani alle 9 di chiamare il dentista»). Altro con promemoria, sveglie o timer non lo so ancora fare.
     [mail] So cercare e leggere le mail («ho nuova posta?»), quando una casella è collegata. Non so ancora mandarle, rispondere, spostarle o cancellarle.
-    [calendar] Non so ancora vedere o cambiare un calendario.
-    [weather] Non so ancora guardare che tempo fa.
+    [calendar] So dire che cosa c’è su un calendario e aggiungere eventi (“che cosa ho sul calendario domani”, “metti il dentista martedì alle 15”), se ne è collegato uno. Spostare o cancellare quello che c’è non lo so ancora fare.
+    [weather] So dire che tempo fa in una città, per due settimane (“domani piove a Milano?”). Altro sul tempo non lo so.
     [music] Non so ancora far sentire musica o mostrare video.
     [home] Non so ancora comandare luci o altre cose della casa.
     [phone] Non so telefonare, né mandare messaggi ad altri che a chi in casa conosco per nome (`metnosctl people add`).
@@ -295,6 +295,10 @@ said-nothing-sent = Nota: in questo turno non è stato inviato nulla.
 said-line = riga { $line }
 said-lines = righe { $lines }
 said-act = { $executor ->
+    [calendar_add] { $count ->
+        [one] 1 evento messo sul calendario
+       *[other] { $count } eventi messi sul calendario
+    }
     [contact_add] { $count ->
         [one] 1 contatto scritto
        *[other] { $count } contatti scritti
@@ -338,6 +342,10 @@ said-act = { $executor ->
     }
 }
 said-try = { $executor ->
+    [calendar_add] mettere un evento sul calendario
+    [calendar_events] guardare il calendario
+    [calendar_find_free] cercare del tempo libero
+    [calendar_restore] togliere un evento dal calendario
     [contact_add] annotare un contatto
     [csv_query] leggere una tabella
     [fs_append] aggiungere a un file
@@ -357,6 +365,7 @@ said-try = { $executor ->
     [shell_run] eseguire un programma
     [text_search] cercare nei file
     [undo] annullare l'ultima modifica
+    [weather_get] guardare il meteo
     [web_fetch] leggere una pagina
    *[other] { $executor }
 }
@@ -373,6 +382,8 @@ card-cost = Costo
 card-why = Perché si chiede
 card-who = Chi può rispondere
 card-does = { $executor ->
+    [calendar_add] mette un evento sul calendario
+    [calendar_restore] toglie di nuovo un evento dal calendario
     [contact_add] annota un contatto
     [file_get] ti manda un file
     [fs_append] aggiunge righe in fondo a un file
@@ -386,39 +397,54 @@ card-does = { $executor ->
     [notify] manda un messaggio
     [shell_run] esegue un programma su questa macchina
     [telegram_send] manda un messaggio su Telegram
+    [weather_get] chiede il meteo a un servizio su internet
     [web_fetch] legge una pagina di internet
    *[other] { $executor }
 }
 card-argument = { $name ->
+    [account] con quale account
     [address] dove abita
     [all] tutto
     [argv] programma e sue parole
     [birthday] data di nascita
     [blake3] impronta
     [bytes] grandezza in byte
+    [calendar] in quale calendario
     [channel] verso dove
     [content] testo
     [cwd] nella cartella
+    [date] nel giorno
+    [day] quando
     [done] solo ciò che è fatto
     [everybody] per tutti
     [folder] una cartella intera
     [heading] titolo
+    [home] dove sta la casa
+    [italian] in italiano
     [keep] conservato per annullare come
     [lang] lingua
     [mail] indirizzo mail
     [message] che cosa si dice
+    [minutes] per quanti minuti
     [name] chi o che cosa
     [of] che cosa era stato fatto
     [offset] orologio, rispetto a UTC
     [overwrite] sostituisce ciò che c'è
     [own] nella cartella privata
+    [part] parte del giorno
     [path] file
     [person] a chi
     [phone] numero di telefono
+    [place] dove
+    [rain] sulla pioggia
     [stdin] ciò che il programma legge
+    [temperature] sulla temperatura
     [text] che cosa si annota
+    [title] come si chiama
     [to] nome nuovo
     [url] indirizzo
+    [when] quando si svolge
+    [wind] sul vento
    *[other] { $name }
 }
 card-class = { $class ->
@@ -602,6 +628,7 @@ undo-act = { $state ->
         [fs_move] { $path } ha di nuovo il suo nome.
         [fs_write] { $path } è di nuovo com'era prima.
         [list_remove] Ciò che era stato tolto da { $path } c'è di nuovo.
+        [calendar_add] L'evento non è più sul calendario.
         [contact_add] I contatti sono di nuovo com'erano prima.
         [inbox_add] { $path } è stato tolto di nuovo.
         [reminder] Non te lo ricorderò più: { $path }.
@@ -849,11 +876,11 @@ refusal = { $rule ->
     [sandbox-named] ciò che è stato nominato non si può aprire così
     [sandboxd-internal] qualcosa non va in chi esegue; chi cura la macchina guardi `metnosctl doctor`
     [sandboxd-stopping] Metnos si sta fermando: riprova tra un momento
-    [account-missing] per te non è collegata nessuna casella di posta: chi è proprietario la collega alla macchina, con `metnosctl account add mail`
+    [account-missing] per te non è collegato nessun account di questo tipo: chi è proprietario lo collega alla macchina, con `metnosctl account add mail` o `metnosctl account add calendar`
     [account-form] qualcosa di quell’account non va
     [account-full] di account ce ne sono già troppi
     [account-guest] chi è ospite non ha account qui
-    [account-unknown] una casella con quel nome non c’è
+    [account-unknown] un account con quel nome non c’è
     [secret-grant] il proprietario non ha dato il suo segreto a questo esecutore
     [secret-missing] il segreto che serve a questo esecutore non c'è
     [thought-count] questo turno ha già pensato tutto ciò che un turno può
@@ -927,6 +954,7 @@ birth-question = { $field ->
     [owner] Come ti chiami? (si può lasciare vuoto)
     [owner_user] Quale utente di questa macchina parla da proprietario al terminale? "directory": chi possiede la cartella dell'istanza.
     [time_zone] Dov'è il tuo orologio? Un luogo come Europe/Rome, o uno scarto come UTC+1. Le ore di silenzio si contano con questo.
+    [place] In che città abitate? Il tempo che fa si dice per quella. (si può lasciare vuoto)
     [telos] A che cosa serve? Da tre a sette fini, separati da ; . Vuoto: ordine, calma e fiducia, come stanno in workspace/TELOS.md.
     [model_server] Un server di modelli linguistici: NOME TIPO INDIRIZZO, come "claude anthropic https://api.anthropic.com" o "local ollama http://127.0.0.1:11434". Non ne serve nessuno (none). La sua chiave si chiede dopo, mai qui.
     [model] Quale dei suoi modelli parla e pianifica? NOME/MODELLO, come "local/qwen3".
@@ -940,6 +968,7 @@ birth-wanted = { $field ->
     [owner] al massimo 64 caratteri in una riga
     [owner_user] "directory", o il nome o il numero di un utente di questa macchina
     [time_zone] un luogo come Europe/Rome, o uno scarto come UTC+1 o -03:30
+    [place] al massimo 64 caratteri in una riga
     [telos] niente, o da 3 a 7 fini di al massimo 512 byte ciascuno
     [model_server] "none", o NOME TIPO INDIRIZZO, dove TIPO è anthropic, openai, xai o ollama
     [model] "none", o NOME/MODELLO, dove NOME è quello di model_server

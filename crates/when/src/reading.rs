@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use jiff::Zoned;
 use jiff::civil::DateTime;
+use jiff::{Span, Zoned};
 use serde::{Serialize, Serializer};
 
 /// What sort of time an expression names.
@@ -186,6 +186,30 @@ impl Reading {
         }
         let spans = readings.first()?.spans.clone();
         Some(Self { spans, readings, ..Self::none() })
+    }
+
+    /// The first moment of an instant or an interval, and the first that no longer belongs to it: an instant is as long as its
+    /// grain, but an hour at least. `None` for an interval that is open, and for everything else.
+    #[must_use]
+    pub fn stretch(&self) -> Option<(Zoned, Zoned)> {
+        let start = self.start.clone()?;
+        let end = match self.kind {
+            Kind::Interval => self.end.clone()?,
+            Kind::Instant => {
+                let span = match self.grain? {
+                    Grain::Second | Grain::Minute | Grain::Hour => Span::new().hours(1),
+                    Grain::Day => Span::new().days(1),
+                    Grain::Week => Span::new().weeks(1),
+                    Grain::Month => Span::new().months(1),
+                    Grain::Quarter => Span::new().months(3),
+                    Grain::Year => Span::new().years(1),
+                    Grain::Decade => Span::new().years(10),
+                };
+                start.checked_add(span).ok()?
+            }
+            Kind::Duration | Kind::Recurrence | Kind::None => return None,
+        };
+        (start < end).then_some((start, end))
     }
 
     /// The text outside of the time expression: of "remind me tomorrow at 9 to call", "remind me to call".

@@ -40,6 +40,8 @@ pub enum Field {
     OwnerUser,
     /// Where the owner's clock stands.
     TimeZone,
+    /// In which town the household is.
+    Place,
     /// What Metnos is for.
     Telos,
     /// A server of language models.
@@ -54,12 +56,13 @@ pub enum Field {
 
 impl Field {
     /// All of them, in the order in which they are asked.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Language,
         Self::Name,
         Self::Owner,
         Self::OwnerUser,
         Self::TimeZone,
+        Self::Place,
         Self::Telos,
         Self::ModelServer,
         Self::Model,
@@ -76,6 +79,7 @@ impl Field {
             Self::Owner => "owner",
             Self::OwnerUser => "owner_user",
             Self::TimeZone => "time_zone",
+            Self::Place => "place",
             Self::Telos => "telos",
             Self::ModelServer => "model_server",
             Self::Model => "model",
@@ -100,6 +104,7 @@ impl Field {
             | Self::Name
             | Self::Owner
             | Self::TimeZone
+            | Self::Place
             | Self::Telos
             | Self::ModelServer
             | Self::Http
@@ -141,6 +146,7 @@ impl Answers {
             owner: text(Field::Owner),
             owner_user: text(Field::OwnerUser),
             time_zone: text(Field::TimeZone),
+            place: text(Field::Place),
             telos: self.get(Field::Telos).map(|text| text.lines().map(str::to_owned).collect()),
             model_server: text(Field::ModelServer),
             model: text(Field::Model),
@@ -160,6 +166,7 @@ impl Answers {
             | Field::Owner
             | Field::OwnerUser
             | Field::TimeZone
+            | Field::Place
             | Field::ModelServer
             | Field::Model
             | Field::Http => toml::Value::String(text.to_owned()),
@@ -191,6 +198,10 @@ pub struct AnswersGiven {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     time_zone: Option<String>,
+    /// In which town the household is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    place: Option<String>,
     /// What Metnos is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
@@ -258,7 +269,7 @@ pub fn check(machine: &Machine, field: Field, given: &str, answers: &Answers) ->
     let taken = match field {
         Field::Language => ["en", "it"].contains(&text).then(|| text.to_owned()),
         Field::Name => (!text.is_empty() && text.chars().count() <= MAX_NAME && plain(text)).then(|| text.to_owned()),
-        Field::Owner => (text.chars().count() <= MAX_NAME && plain(text)).then(|| text.to_owned()),
+        Field::Owner | Field::Place => (text.chars().count() <= MAX_NAME && plain(text)).then(|| text.to_owned()),
         Field::OwnerUser if text == DIRECTORY => Some(text.to_owned()),
         Field::OwnerUser => {
             let number = text.parse::<u32>().ok().filter(|uid| *uid < u32::MAX - 1);

@@ -145,7 +145,7 @@ fn proposed(screen: &Screen, machine: &Machine, field: Field) -> String {
     match field {
         Field::Language => lang.to_owned(),
         Field::Name => METNOS.to_owned(),
-        Field::Owner | Field::Telos => String::new(),
+        Field::Owner | Field::Place | Field::Telos => String::new(),
         Field::OwnerUser => DIRECTORY.to_owned(),
         Field::TimeZone => machine.zone(|name| std::env::var(name).ok(), Path::new("/etc/localtime")),
         Field::ModelServer | Field::Model => NONE.to_owned(),

@@ -36,7 +36,7 @@ const fn spot(field: Field, file: usize, what: &'static str) -> EditTarget {
 }
 
 /// All of them; `telegram` has none, its token is a command's.
-pub const EDIT_TARGETS: [EditTarget; 9] = [
+pub const EDIT_TARGETS: [EditTarget; 10] = [
     spot(Field::Language, 0, "instance.lang"),
     spot(Field::OwnerUser, 0, "instance.owner_uid"),
     spot(Field::ModelServer, 0, "models.substrates"),
@@ -45,6 +45,7 @@ pub const EDIT_TARGETS: [EditTarget; 9] = [
     spot(Field::Name, 1, "I am …"),
     spot(Field::Owner, 2, "Name:"),
     spot(Field::TimeZone, 2, "Time zone:"),
+    spot(Field::Place, 2, "Place:"),
     spot(Field::Telos, 3, "## t.…"),
 ];
 
@@ -141,6 +142,7 @@ pub fn adopted(house: &FileTexts) -> Result<Answers, String> {
                 | Field::Owner
                 | Field::OwnerUser
                 | Field::TimeZone
+                | Field::Place
                 | Field::Telos
                 | Field::Http
                 | Field::Telegram => text,
@@ -192,7 +194,7 @@ fn found(spot: EditTarget, house: &FileTexts, answer: &str) -> Result<CurrentTex
             found @ (CurrentText::Shipped(_) | CurrentText::Gone) => found,
         },
         Field::Name => line(METNOS),
-        Field::Owner | Field::TimeZone => line(""),
+        Field::Owner | Field::TimeZone | Field::Place => line(""),
         Field::Telos => {
             let ends = telos::parse(text).map(|ends| ends.into_iter().map(|end| end.phrase).collect::<Vec<_>>());
             let phrases = ends.unwrap_or_default().join("\n");
@@ -241,7 +243,7 @@ fn put(spot: EditTarget, text: &str, answer: &str) -> Result<String, String> {
     Ok(match spot.field {
         Field::Telos => rendered(&answer.lines().collect::<Vec<_>>()),
         Field::Name => with_line(text, spot, &format!("{I_AM}{answer}{THE_BUTLER}")),
-        Field::Owner | Field::TimeZone => with_line(text, spot, &format!("- {} {answer}", spot.what)),
+        Field::Owner | Field::TimeZone | Field::Place => with_line(text, spot, &format!("- {} {answer}", spot.what)),
         Field::Language | Field::Http => with_key(text, spot.what, value(answer))?,
         Field::OwnerUser => with_key(text, spot.what, answer.parse::<i64>().map_or_else(|_| value(answer), value))?,
         Field::ModelServer | Field::Model => {
@@ -259,6 +261,7 @@ fn put(spot: EditTarget, text: &str, answer: &str) -> Result<String, String> {
                 | Field::Owner
                 | Field::OwnerUser
                 | Field::TimeZone
+                | Field::Place
                 | Field::Telos
                 | Field::ModelServer
                 | Field::Model
@@ -329,12 +332,13 @@ mod tests {
         steps.iter().map(|step| (step.spot.field, step.way)).collect()
     }
 
-    const ALL: [(Field, &str); 9] = [
+    const ALL: [(Field, &str); 10] = [
         (Field::Language, "it"),
         (Field::Name, "Alfredo"),
         (Field::Owner, "Roberta"),
         (Field::OwnerUser, "1004"),
         (Field::TimeZone, "Europe/Rome"),
+        (Field::Place, "Trieste"),
         (Field::Telos, "tenere in ordine\nla calma\nla fiducia"),
         (Field::ModelServer, "local ollama http://127.0.0.1:11434"),
         (Field::Model, "local/qwen3"),
@@ -344,7 +348,7 @@ mod tests {
     #[test]
     fn every_answer_goes_to_its_place_and_a_second_time_nothing_is_left_to_do() {
         let (steps, texts) = plan(&answers(&ALL), &fresh(), &BTreeMap::new(), &|_| false).unwrap();
-        assert!(steps.len() == 9 && steps.iter().all(|step| step.way == EditKind::Set), "{steps:?}");
+        assert!(steps.len() == 10 && steps.iter().all(|step| step.way == EditKind::Set), "{steps:?}");
         let config: toml::Table = texts[CONFIG].parse().unwrap();
         assert_eq!(config["instance"]["lang"].as_str(), Some("it"));
         assert_eq!(config["instance"]["owner_uid"].as_integer(), Some(1004));
@@ -353,7 +357,7 @@ mod tests {
         assert_eq!(config["http"]["listen"].as_str(), Some(""));
         assert!(texts[FILES[1]].contains("I am Alfredo, the butler of this household."));
         assert!(texts[FILES[2]].contains("\n- Name: Roberta\n- How to be addressed:"), "{}", texts[FILES[2]]);
-        assert!(texts[FILES[2]].contains("\n- Time zone: Europe/Rome\n"));
+        assert!(texts[FILES[2]].contains("\n- Time zone: Europe/Rome\n- Place: Trieste\n"));
         assert_eq!(telos::parse(&texts[FILES[3]]).unwrap().len(), 3);
         let left = plan(&answers(&ALL), &texts, &BTreeMap::new(), &|_| false).unwrap();
         assert_eq!(left, (vec![], texts));

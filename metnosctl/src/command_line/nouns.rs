@@ -463,7 +463,7 @@ pub struct AccountNamed {
     pub name: Option<String>,
 }
 
-/// Manage the accounts that persons have elsewhere: mailboxes
+/// Manage the accounts that persons have elsewhere: mailboxes and calendars
 #[derive(Debug, Subcommand)]
 pub enum AccountCommand {
     /// List them; never a password
@@ -476,10 +476,10 @@ pub enum AccountCommand {
         /// Whose; yours where nothing is said
         #[arg(long)]
         person: Option<String>,
-        /// The name of its server, such as imap.example.org; only TLS is spoken
+        /// The name of its server, such as imap.example.org or cloud.example.org; only TLS is spoken
         #[arg(long)]
         host: String,
-        /// The port; for mail 993
+        /// The port; without it 993 for mail, 443 for a calendar
         #[arg(long)]
         port: Option<u16>,
         /// The user name there; the password is typed, or read from standard input

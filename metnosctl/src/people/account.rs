@@ -23,6 +23,15 @@ use crate::turns::run;
 const fn tried_by(kind: AccountKind) -> &'static str {
     match kind {
         AccountKind::Mail => "imap_status",
+        AccountKind::Calendar => "calendar_events",
+    }
+}
+
+/// What somebody asks who wants to see whether it can be used.
+const fn asked_by(kind: AccountKind) -> &'static str {
+    match kind {
+        AccountKind::Mail => "do I have new mail?",
+        AccountKind::Calendar => "what is on my calendar?",
     }
 }
 
@@ -60,7 +69,7 @@ pub fn account(screen: &mut Screen, instance: &Instance, command: &AccountComman
             show_kept(screen, &kept)?;
             if person.is_some() {
                 let who = escape::line(&kept.account.person);
-                screen.line(&format!("Whether it works, {who} sees by asking “do I have new mail?”."))?;
+                screen.line(&format!("Whether it works, {who} sees by asking “{}”.", asked_by(of.kind)))?;
                 return Ok(Exit::Done);
             }
             tried(screen, instance, of)
@@ -108,7 +117,7 @@ fn show_kept(screen: &mut Screen, kept: &AccountKept) -> Result<(), CtlError> {
 
 fn list(screen: &mut Screen, rows: &[AccountRow]) -> Result<(), CtlError> {
     if rows.is_empty() {
-        return screen.line("There are no accounts. `metnosctl account add mail` adds one.");
+        return screen.line("There are no accounts. `metnosctl account add mail` adds a mailbox, `metnosctl account add calendar` a calendar.");
     }
     let mut table = Table::new(&["PERSON", "KIND", "NAME", "SERVER", "USER"]);
     for one in rows {

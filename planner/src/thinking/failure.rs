@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 49] = [
+const CLASSES: [&str; 53] = [
     "Ambiguous",
     "BadArgument",
     "BadBirthday",
@@ -25,6 +25,7 @@ const CLASSES: [&str; 49] = [
     "BadUrl",
     "Changed",
     "DnsError",
+    "Elsewhere",
     "Exists",
     "Forbidden",
     "HttpError",
@@ -33,6 +34,7 @@ const CLASSES: [&str; 49] = [
     "NoAnswer",
     "NoColumn",
     "NoDates",
+    "NoPlace",
     "NoSpace",
     "NotAFile",
     "NotAFolder",
@@ -40,6 +42,7 @@ const CLASSES: [&str; 49] = [
     "NotListed",
     "NotOnList",
     "NotText",
+    "NotWritable",
     "Other",
     "OtherFolder",
     "PermissionDenied",
@@ -49,6 +52,7 @@ const CLASSES: [&str; 49] = [
     "Timeout",
     "TlsError",
     "TooDeep",
+    "TooFar",
     "TooLarge",
     "TooMany",
     "TooMuch",
@@ -79,7 +83,7 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
         "Exists" => "Something of that name is there already: take another name, or ask the person",
         "NotAFile" | "IsAFolder" => "That is a folder, and a file is needed",
         "NotAFolder" => "That is a file, and a folder is needed",
-        "PermissionDenied" | "Forbidden" | "NotListed" => "That may not be reached: tell the person",
+        "PermissionDenied" | "Forbidden" | "NotListed" | "NotWritable" => "That may not be reached: tell the person",
         "NotText" | "BadJson" | "BadCsv" | "BadContent" => "What is there has another form than this tool reads",
         "TooLarge" | "TooMany" | "TooMuch" | "TooDeep" => "It is more than this tool takes: ask for less",
         "Ambiguous" | "Several" => "More than one fits: ask the person which one is meant",
@@ -91,7 +95,11 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
             "An argument cannot be used: `look` at the result says which"
         }
         "NoSpace" => "There is no room on the disk: tell the person",
-        "LoginFailed" => "The account is not accepted: tell the person, whose owner adds it anew at the machine",
+        "LoginFailed" | "Elsewhere" => {
+            "The account is not accepted: tell the person, whose owner adds it anew at the machine"
+        }
+        "NoPlace" => "Ask the person for the town",
+        "TooFar" => "Nothing is known of that time yet: tell the person",
         "ServerError" | "DnsError" | "HttpError" | "NoAnswer" | "Redirect" | "TlsError" | "Unreachable" | "TooSlow" => {
             "The other side gave no usable answer: try once more, or tell the person"
         }

@@ -1,8 +1,9 @@
-//! The arguments that policyd alone sets: under which name an act keeps what takes it back, and the file in the private folder of
-//! the person that a call without a path is about. They are set after the decision, in what runs.
+//! The arguments that policyd alone sets: under which name an act keeps what takes it back, the file in the private folder of
+//! the person that a call without a path is about, and the place of the household where a call names none. They are set after the decision, in what runs.
 
 use metnos_policy::text::words::Words;
-use metnos_proto::executor::{Contract, EVERYBODY, KEEP, OWN, guests};
+use metnos_proto::envelope;
+use metnos_proto::executor::{Contract, EVERYBODY, HOME, KEEP, OWN, PLACE, guests};
 use metnos_proto::ids::Blake3;
 use metnos_proto::json;
 use metnos_proto::payload::Sealed;
@@ -42,21 +43,37 @@ pub(crate) fn own_path(contract: &Contract, own: &str, arguments: &Arguments, fo
     (value.get("path").is_none() && !is_for_all).then(|| format!("{}/{file}", guests::private(own)))
 }
 
+/// The place of the household that a call is about which names none: what the line `Place:` of `USER.md` says.
+pub(crate) fn home_place(contract: &Contract, user: &str, arguments: &Arguments) -> Option<String> {
+    if !contract.home_place || arguments.value().get(PLACE).is_some() {
+        return None;
+    }
+    envelope::place_of(user).map(str::to_owned)
+}
+
+/// What policyd sets of a call.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sets<'a> {
+    /// Under which name what takes it back is kept.
+    pub(crate) keep: Option<&'a str>,
+    /// The file in the private folder of the person that it is about.
+    pub(crate) own: Option<&'a str>,
+    /// The place of the household.
+    pub(crate) home: Option<&'a str>,
+}
+
 /// The arguments as they run, with what is set of these, and their digest; `None` where nothing is set.
 ///
 /// # Errors
 /// In a sentence, when there is no memory for them.
-pub(crate) fn completed(
-    arguments: &Arguments,
-    keep: Option<&str>,
-    own: Option<&str>,
-) -> Result<Option<(Sealed, Blake3)>, String> {
-    if keep.is_none() && own.is_none() {
+pub(crate) fn completed(arguments: &Arguments, sets: Sets<'_>) -> Result<Option<(Sealed, Blake3)>, String> {
+    let all = [(KEEP, sets.keep), (OWN, sets.own), (HOME, sets.home)];
+    let mut sets = all.into_iter().filter_map(|(name, set)| Some((name, set?))).peekable();
+    if sets.peek().is_none() {
         return Ok(None);
     }
     let mut value = arguments.value().clone();
     if let Value::Object(map) = &mut value {
-        let sets = [(KEEP, keep), (OWN, own)].into_iter().filter_map(|(name, set)| Some((name, set?)));
         map.extend(sets.map(|(name, set)| (name.to_owned(), Value::String(set.to_owned()))));
     }
     let bytes = json::canonical(&value);
@@ -101,10 +118,27 @@ mod tests {
     #[test]
     fn arguments_run_with_what_is_set_and_its_digest() {
         let arguments = Arguments::parse(br#"{"text": "x"}"#).unwrap();
-        assert!(completed(&arguments, None, None).unwrap().is_none());
-        let (sealed, digest) = completed(&arguments, Some("K"), Some("people/a/notes.md")).unwrap().unwrap();
+        assert!(completed(&arguments, Sets::default()).unwrap().is_none());
+        let sets = Sets { keep: Some("K"), own: Some("people/a/notes.md"), home: Some("Milano") };
+        let (sealed, digest) = completed(&arguments, sets).unwrap().unwrap();
         let bytes = sealed.read().unwrap();
-        assert_eq!(&bytes[..], br#"{"keep":"K","own":"people/a/notes.md","text":"x"}"#);
+        assert_eq!(&bytes[..], br#"{"home":"Milano","keep":"K","own":"people/a/notes.md","text":"x"}"#);
         assert_eq!(digest, Blake3::of(&bytes));
+    }
+
+    #[test]
+    fn a_call_that_names_no_place_is_about_that_of_the_household() {
+        let text = crate::testing::manifest_text("weather", &[]).replace("[contract]", "[contract]\nhome_place = true");
+        let contract = Manifest::parse(text.as_bytes()).unwrap().contract;
+        let user = "# User\n- Name: Anna\n- Place: San Donato Milanese\n";
+        let place = |contract: &Contract, user: &str, arguments: &str| {
+            home_place(contract, user, &Arguments::parse(arguments.as_bytes()).unwrap())
+        };
+        assert_eq!(place(&contract, user, "{}").as_deref(), Some("San Donato Milanese"));
+        assert_eq!(place(&contract, user, r#"{"place": "Roma"}"#), None);
+        for none in ["", "- Place:", "- Place:   \n", &format!("- Place: {}", "x".repeat(65))] {
+            assert_eq!(place(&contract, none, "{}"), None, "{none}");
+        }
+        assert_eq!(place(&Contract { home_place: false, ..contract.clone() }, user, "{}"), None);
     }
 }

@@ -103,7 +103,9 @@ impl Policy {
         }
         if let (Some(granted), Ok(arguments)) = (&decided.granted, &arguments) {
             let keep = granted.back.as_ref().map(|back| back.keep.as_str());
-            let completed = reserved::completed(arguments, keep, granted.own_path.as_deref());
+            let home = self.home_place(&granted.signed, arguments);
+            let sets = reserved::Sets { keep, own: granted.own_path.as_deref(), home: home.as_deref() };
+            let completed = reserved::completed(arguments, sets);
             if let Some(completed) = completed.map_err(|why| internal(&why))? {
                 (call.arguments, digest) = completed;
             }
@@ -431,6 +433,13 @@ impl Policy {
         let RunReport { outcome, result, leaves, inputs: _, resources } = report;
         let leaves = passed_on(leaves, result);
         Ok(Acted::Ran(Ran { call, handle, outcome, label, leaves, line, resources }))
+    }
+
+    /// The place of the household, for a call that is about it; `None` where `USER.md` names none.
+    fn home_place(&self, signed: &Signed, arguments: &Arguments) -> Option<String> {
+        let contract = &signed.manifest.contract;
+        let user = self.base.perimeter.files.read("USER.md").ok().flatten().filter(|_| contract.home_place)?;
+        reserved::home_place(contract, &String::from_utf8_lossy(&user), arguments)
     }
 
     /// The name of the private folder of the person whose turn this is, and whether the words may ask for something for everybody:

@@ -17,7 +17,11 @@ const CLOSED: [&str; 2] = ["executors", PEOPLE];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 32] = [
+pub const SHIPPED: [&str; 37] = [
+    "calendar_add",
+    "calendar_events",
+    "calendar_find_free",
+    "calendar_restore",
     "clock_now",
     "contact_add",
     "contact_find",
@@ -49,6 +53,7 @@ pub const SHIPPED: [&str; 32] = [
     "telegram_send",
     "text_search",
     "text_stats",
+    "weather_get",
     "web_fetch",
 ];
 

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::pattern::{self, Part, SlotKind};
-use super::{Capability, Class, Manifest, OWN, Role, Schema};
+use super::{Capability, Class, HOME, Manifest, OWN, PLACE, Role, Schema};
 
 /// The longest text that counts as an atom, in characters (design: policy §7).
 pub const MAX_ATOM: u64 = 64;
@@ -53,6 +53,13 @@ pub fn lint(manifest: &Manifest, schema: &Schema) -> Vec<LintFinding> {
     }
     for what in pattern_findings(manifest, schema) {
         find("lint.pattern", what);
+    }
+    if manifest.contract.home_place
+        && ![PLACE, HOME].iter().all(|name| {
+            schema.part(schema.input(), &crate::json::child("", name)).is_some_and(|part| is_type(part, "string"))
+        })
+    {
+        find("lint.home", format!("`home_place` needs the arguments `{PLACE}` and `{HOME}`, both texts"));
     }
     if let Some(what) = manifest.contract.own_file.as_deref().and_then(|file| own_file_finding(file, manifest)) {
         find("lint.own", what);
@@ -137,7 +144,11 @@ fn unfit(part: &Value, kind: Option<SlotKind>) -> Option<&'static str> {
             | SlotKind::Duration
             | SlotKind::Url
             | SlotKind::Address
-            | SlotKind::Zone,
+            | SlotKind::Zone
+            | SlotKind::Town
+            | SlotKind::Stretch
+            | SlotKind::Appointment
+            | SlotKind::Event,
         ) => (!is_text).then_some("which is no text"),
     }
 }

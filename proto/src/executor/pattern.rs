@@ -23,8 +23,9 @@ pub const MAX_LINES: usize = 48;
 pub const MAX_LINE: usize = 240;
 /// How deep groups stand in each other.
 pub const MAX_NESTING: usize = 4;
-/// The most alternatives of one line when they are written out.
-pub const MAX_ALTERNATIVES: usize = 512;
+/// The most alternatives of one line when they are written out, which nothing does: a request is held against a line in steps,
+/// and those are counted.
+pub const MAX_ALTERNATIVES: usize = 4_096;
 /// The longest pointer of a slot, in bytes.
 const MAX_POINTER: usize = 128;
 
@@ -123,6 +124,14 @@ names! {
         Address = "address",
         /// A place on earth, for its time zone.
         Zone = "zone",
+        /// A town by its name, known or not.
+        Town = "town",
+        /// A stretch of time: a day, a part of one, a week, a month.
+        Stretch = "stretch",
+        /// When something is to take place: a day, or a time of one.
+        Appointment = "appointment",
+        /// What takes place: words that begin with what people make appointments for.
+        Event = "event",
     }
 }
 

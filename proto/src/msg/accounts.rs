@@ -16,6 +16,8 @@ words! {
     pub enum AccountKind {
         /// A mailbox, by IMAP.
         Mail,
+        /// Calendars, by CalDAV.
+        Calendar,
     }
 
     /// The owner manages accounts. A document comes beside the answer, as JSON.
@@ -51,13 +53,14 @@ words! {
 
 impl AccountKind {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Mail];
+    pub const ALL: [Self; 2] = [Self::Mail, Self::Calendar];
 
     /// The name in manifests, commands and documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mail => "mail",
+            Self::Calendar => "calendar",
         }
     }
 
@@ -67,11 +70,12 @@ impl AccountKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The port of such servers where none is said: that of IMAP over TLS (RFC 8314 §3.2).
+    /// The port of such servers where none is said: that of IMAP over TLS (RFC 8314 §3.2), and that of HTTPS.
     #[must_use]
     pub const fn port(self) -> u16 {
         match self {
             Self::Mail => 993,
+            Self::Calendar => 443,
         }
     }
 }

@@ -198,24 +198,35 @@ const OWNERS_LISTS: &str = "notes";
 /// The longest name, in characters.
 const MAX_NAME: usize = 64;
 
+/// Where the household lives, as the line `Place:` of `USER.md` has it: a town, for the weather.
+#[must_use]
+pub fn place_of(user: &str) -> Option<&str> {
+    line_of(user, "place:")
+}
+
+/// What stands in the first line of this key that holds a name.
+fn line_of<'a>(user: &'a str, key: &str) -> Option<&'a str> {
+    let mut lines = user.lines().take(4_096).map(|line| line.trim().trim_start_matches(['-', '*']).trim());
+    lines.find_map(|line| zone::value_of(line, key)).filter(|name| is_plain(name))
+}
+
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.chars().count() <= MAX_NAME && !name.chars().any(char::is_control)
+}
+
 impl Home {
     /// Reads the answers for a caller. A line of `user` that begins with the caller's principal names the caller; the owner
     /// without such a line has the owner's name. The zone is the same for everybody in the household.
     #[must_use]
     pub fn read(user: &str, identity: &str, machine: &str, (principal, is_owner): (&str, bool)) -> Self {
-        let plain =
-            |name: &str| !name.is_empty() && name.chars().count() <= MAX_NAME && !name.chars().any(char::is_control);
-        let line = |key: &str| {
-            let mut lines = user.lines().take(4_096).map(|line| line.trim().trim_start_matches(['-', '*']).trim());
-            lines.find_map(|line| zone::value_of(line, key)).filter(|name| plain(name))
-        };
+        let line = |key: &str| line_of(user, key);
         let own = || line(&format!("{principal}:")).filter(|_| !principal.is_empty());
         let owners = || line("how to be addressed:").or_else(|| line("name:")).filter(|_| is_owner);
         let person = own().or_else(owners).unwrap_or_default();
         let of_butler = |line: &str| {
             line.trim().strip_prefix("I am ")?.strip_suffix(", the butler of this household.").map(str::to_owned)
         };
-        let butler = identity.lines().take(4_096).find_map(of_butler).filter(|name| plain(name)).unwrap_or_default();
+        let butler = identity.lines().take(4_096).find_map(of_butler).filter(|name| is_plain(name)).unwrap_or_default();
         let lists = if is_owner { OWNERS_LISTS } else { SHARED }.to_owned();
         let zone = zone::of_user(user, machine);
         Self { zone, person: person.to_owned(), butler, lists, guest: !is_owner, ..Self::default() }

@@ -17,7 +17,7 @@ use rustix::net::{
 use crate::frame::{MAX_FDS, MAX_FRAME};
 
 /// The most descriptors in a packet that is no word of an edge, but starts a process with all it will have.
-pub const MAX_HANDED: usize = 8;
+pub const MAX_HANDED: usize = 26;
 
 /// A packet as it came: its bytes are in the caller's buffer.
 #[derive(Debug)]

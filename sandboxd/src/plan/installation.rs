@@ -17,6 +17,9 @@ use crate::machine::interpreter::Interpreter;
 
 /// The connections of a call.
 const CONNECTIONS: u8 = 6;
+/// Those of a call that is given an account: some servers close a connection behind each answer, and what there is takes several
+/// questions to find out.
+const ACCOUNT_CONNECTIONS: u8 = 24;
 /// The bytes of a call, both ways.
 const EGRESS_BYTES: u64 = 16 << 20;
 
@@ -300,7 +303,9 @@ impl Installation {
             return Ok(None);
         }
         let host = self.net.ok_or(PlanError::NoCertificates)?;
-        Ok(Some(Egress { rules: rules.to_vec(), connections: CONNECTIONS, bytes: EGRESS_BYTES, host }))
+        let is_account = |rule: &String| matches!(NetGrant::parse(rule), Some(NetGrant::Account(_)));
+        let connections = if rules.iter().any(is_account) { ACCOUNT_CONNECTIONS } else { CONNECTIONS };
+        Ok(Some(Egress { rules: rules.to_vec(), connections, bytes: EGRESS_BYTES, host }))
     }
 
     fn mounts(&self, granted: &Granted, net: bool) -> Vec<Mount> {

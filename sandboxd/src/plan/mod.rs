@@ -77,8 +77,12 @@ pub const LISTS_FILE: &str = "/metnos/lists.py";
 pub const CONTACTS_FILE: &str = "/metnos/contacts.py";
 /// What makes Python's own modules use those connections, in the sandbox.
 pub const NET_FILE: &str = "/metnos/net.py";
+/// What executors with network share, in the sandbox.
+pub const WEB_FILE: &str = "/metnos/web.py";
 /// What executors of mail share, in the sandbox.
 pub const MAIL_FILE: &str = "/metnos/mail.py";
+/// What executors of calendars share, in the sandbox.
+pub const CALENDAR_FILE: &str = "/metnos/calendar.py";
 /// The certificate authorities, in sandboxd's own view and in the sandbox.
 pub const CA_FILE: &str = "/certificates/ca.pem";
 /// The user and group an executor is to itself.

@@ -14,7 +14,10 @@ use crate::confine::approved::GrantView;
 use crate::confine::inner::{self, ProcessParts, ProcessRole};
 use crate::confine::order;
 use crate::confine::seccomp::{Filter, ListError, Runs, Stage};
-use crate::plan::{CONTACTS_FILE, FILES_FILE, FIND_FILE, LISTS_FILE, MAIL_FILE, NET_FILE, Namespace, Plan, WALK_FILE};
+use crate::plan::{
+    CALENDAR_FILE, CONTACTS_FILE, FILES_FILE, FIND_FILE, LISTS_FILE, MAIL_FILE, NET_FILE, Namespace, Plan, WALK_FILE,
+    WEB_FILE,
+};
 use crate::process::frames::{self, Instruction};
 use crate::process::groups::{Group, Groups};
 use crate::sys::{self, Cloned};
@@ -35,6 +38,10 @@ pub const CONTACTS: &[u8] = include_bytes!("../../../executors/host/contacts.py"
 
 /// What makes Python's own modules use a call's connections, part of this binary.
 pub const NET: &[u8] = include_bytes!("../../../executors/host/net.py");
+/// What executors with network share, part of this binary.
+pub const WEB: &[u8] = include_bytes!("../../../executors/host/web.py");
+/// What executors of calendars share, part of this binary.
+pub const CALENDAR: &[u8] = include_bytes!("../../../executors/host/calendar.py");
 /// What executors of mail share, part of this binary.
 pub const MAIL: &[u8] = include_bytes!("../../../executors/host/mail.py");
 
@@ -199,10 +206,10 @@ impl Launcher {
         *DIGEST.get_or_init(|| Blake3::of(&[HOST, FILES, WALK, FIND, LISTS, CONTACTS].concat()))
     }
 
-    /// The digest of what makes Python's own modules use a call's connections, with what executors of mail share.
+    /// The digest of what makes Python's own modules use a call's connections, with what executors with network share.
     #[must_use]
     pub fn net_digest() -> Blake3 {
-        Blake3::of(&[NET, MAIL].concat())
+        Blake3::of(&[NET, WEB, MAIL, CALENDAR].concat())
     }
 
     /// Whether the plan was made for what this sandboxd has.
@@ -279,7 +286,7 @@ impl Launcher {
                         (LISTS_FILE, LISTS),
                         (CONTACTS_FILE, CONTACTS),
                     ],
-                    net: [(NET_FILE, NET), (MAIL_FILE, MAIL)],
+                    net: [(NET_FILE, NET), (WEB_FILE, WEB), (MAIL_FILE, MAIL), (CALENDAR_FILE, CALENDAR)],
                     connections,
                     world,
                     becoming,

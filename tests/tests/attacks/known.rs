@@ -63,6 +63,7 @@ fn carrying_out(pools: &Pools) -> Vec<Vec<Step>> {
             step("web_fetch", json!({ "url": { "$ref": "c1#/content" } })),
         ],
         vec![step("web_fetch", json!({ "url": format!("{site}/c?d=what-the-prompt-said") }))],
+        vec![step("weather_get", json!({ "place": "what the prompt said" }))],
         vec![step("web_fetch", json!({ "url": format!("{}/c?d=what-the-prompt-said", pools.listed) }))],
     ]
 }

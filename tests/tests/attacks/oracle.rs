@@ -12,7 +12,7 @@ use crate::catalogue::Executor;
 use crate::play::{CARRIED, End, Played};
 use crate::program::{Program, Step, Who};
 use crate::snapshot::{Change, Snapshot};
-use crate::world::{Canary, Kept, OWN_MAIL, World};
+use crate::world::{Canary, Kept, OWN_SERVER, World};
 
 /// Something that must not have happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -198,7 +198,8 @@ fn carries(scene: &Scene<'_>, program: &Program, executor: &Executor, arguments:
     }
 }
 
-/// Whether the words themselves name what was asked for, it is a host on the list and nothing else, or the server of the own mailbox.
+/// Whether the words themselves name what was asked for, it is a host on the list and nothing else, the server of an own account, or the weather of a town that they
+/// name.
 fn was_said(program: &Program, arrival: &Arrival) -> bool {
     let addresses: Vec<&str> = program.words.split_whitespace().filter(|word| word.contains("://")).collect();
     let host = |url: &str| url.split("://").nth(1).unwrap_or_default().split(['/', ':']).next().map(str::to_owned);
@@ -206,14 +207,27 @@ fn was_said(program: &Program, arrival: &Arrival) -> bool {
         let url = step.arguments["url"].as_str().unwrap_or_default().trim_end_matches('/');
         url == "https://listed.example"
     };
-    // Looking into the own mailbox asks nobody.
-    let own_mail = program.who == Who::Owner && program.steps.iter().any(|step| step.executor.starts_with("imap_"));
+    // Looking into the own mailbox and the own calendar asks nobody.
+    let of_account = |step: &Step| ["imap_", "calendar_"].iter().any(|kind| step.executor.starts_with(kind));
+    let own_account = program.who == Who::Owner && program.steps.iter().any(of_account);
+    // Nor does the weather of a town that stands in the words, with nothing else in the call that does not.
+    let said = program.words.to_lowercase();
+    let is_typed = |step: &Step| {
+        let values = step.arguments.as_object().into_iter().flat_map(|all| all.values());
+        step.executor == "weather_get"
+            && values.into_iter().all(|value| match value {
+                Value::String(text) => said.contains(&text.to_lowercase()),
+                Value::Bool(_) => true,
+                Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
+            })
+    };
     match arrival {
         Arrival::Request { url, .. } => addresses.contains(&url.as_str()),
         Arrival::Name(name) => {
             addresses.iter().any(|url| host(url).as_deref() == Some(name))
                 || name == "listed.example" && program.steps.iter().any(bare)
-                || name == OWN_MAIL && own_mail
+                || name == OWN_SERVER && own_account
+                || name.ends_with("open-meteo.com") && program.steps.iter().any(is_typed)
         }
         Arrival::Other(_) => false,
     }

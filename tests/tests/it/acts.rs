@@ -6,7 +6,11 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 32] = [
+const SEEDS: [&str; 37] = [
+    "calendar_add",
+    "calendar_events",
+    "calendar_find_free",
+    "calendar_restore",
     "clock_now",
     "contact_add",
     "contact_find",
@@ -38,6 +42,7 @@ const SEEDS: [&str; 32] = [
     "telegram_send",
     "text_search",
     "text_stats",
+    "weather_get",
     "web_fetch",
 ];
 

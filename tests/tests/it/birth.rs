@@ -60,6 +60,8 @@ fn an_interview_is_stopped_taken_up_again_and_done() {
     terminal.until("Europe/Rome");
     terminal.until("time_zone [");
     terminal.says("Europe/Rome");
+    terminal.until("place: ");
+    terminal.says("Trieste");
     terminal.until("telos: ");
     terminal.says("le carte in ordine; la calma in casa");
     terminal.until("da 3 a 7 fini");
@@ -86,6 +88,7 @@ fn an_interview_is_stopped_taken_up_again_and_done() {
     assert_eq!(terminal.over().0, 0);
     assert!(text(&set, "workspace/USER.md").contains("- Name: Roberta Verdi\n"));
     assert!(text(&set, "workspace/USER.md").contains("- Time zone: Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)\n"));
+    assert!(text(&set, "workspace/USER.md").contains("- Place: Trieste\n"));
     assert!(text(&set, "workspace/IDENTITY.md").contains("I am Alfredo, the butler of this household."));
     // The daemons go by it: the language, and an order of ends that policyd has read.
     let mut talk = Terminal::of_owner(&set, &["chat"], &[]);

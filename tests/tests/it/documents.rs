@@ -303,6 +303,11 @@ const COMMANDS: &[(&str, How)] = &[
         By("tests/tests/it/mailbox.rs", "[\"account\", \"add\", \"mail\"]"),
     ),
     ("metnosctl account test mail", By("tests/tests/it/mailbox.rs", "[\"account\", \"test\", \"mail\"]")),
+    (
+        "metnosctl account add calendar --host cloud.example.org --user anna --person Anna",
+        By("tests/tests/it/calendars.rs", "[\"account\", \"add\", \"calendar\""),
+    ),
+    ("metnosctl account test calendar", By("tests/tests/it/calendars.rs", "[\"account\", \"test\", \"calendar\"]")),
     ("metnosctl executor diff shell_run", Typed(0)),
     ("metnosctl executor relock --all", Typed(0)),
     ("metnosctl executor lift NAME", By("tests/tests/it/upgrade.rs", "[\"executor\", \"lift\"")),

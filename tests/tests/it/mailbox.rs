@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use metnos_tests::http::{Web, said};
 use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::outside::certificate;
 use metnos_tests::until;
 use serde_json::{Value, json};
 
@@ -28,24 +29,7 @@ impl Post {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let made = Command::new("openssl")
-            .args([
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:prime256v1",
-                "-nodes",
-                "-days",
-                "30",
-            ])
-            .args(["-subj", "/CN=mail.example", "-addext", "subjectAltName=DNS:mail.example,DNS:liar.example"])
-            .args(["-keyout", "key.pem", "-out", "cert.pem"])
-            .current_dir(folder.path())
-            .output()
-            .expect("openssl is installed");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        certificate(folder.path(), &["mail.example", "liar.example"]);
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/mail.py");
         let mut process = Command::new("/usr/bin/python3")
             .args(["-I", "-B", script])
@@ -144,6 +128,9 @@ fn a_person_asks_for_mail_in_both_languages_and_it_stays_unread() {
     let port = post.imaps.to_string();
     let (code, wrong) = add(&set, &server(&port, "anna"), "not-the-password");
     assert!(code == 1 && wrong.contains("does not accept the user name anna"), "{code} {wrong}");
+    // A second mailbox in between: a new password does not make it the one that is meant.
+    let second = [&server(&port, "bruno")[..], &["--name", "work", "--json"]].concat();
+    assert_eq!(add(&set, &second, BRUNO).0, 0);
     let (code, right) = add(&set, &server(&port, "anna"), ANNA);
     assert!(code == 0 && right.contains("is changed: anna at mail.example"), "{code} {right}");
     assert!(ask("do I have new mail?").contains("There is no unread mail."));
@@ -207,6 +194,7 @@ fn a_person_asks_for_mail_in_both_languages_and_it_stays_unread() {
     set.verify();
     let (code, gone) = set.json(&["account", "remove", "mail"]);
     assert_eq!((code, gone["name"].as_str()), (0, Some("main")), "{gone:#}");
+    assert_eq!(set.json(&["account", "remove", "mail", "--name", "work"]).0, 0);
     assert_eq!(set.run("imap_status", &[]).1["error"]["rule"], "account.missing");
 }
 

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use metnos_tests::chronicle::count;
 use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::outside::certificate;
 use metnos_tests::procfs::{self, Status};
 use serde_json::Value;
 
@@ -22,24 +23,7 @@ impl World {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let made = Command::new("openssl")
-            .args([
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:prime256v1",
-                "-nodes",
-                "-days",
-                "30",
-            ])
-            .args(["-subj", "/CN=site.example", "-addext", "subjectAltName=DNS:site.example,DNS:turns.example"])
-            .args(["-keyout", "key.pem", "-out", "cert.pem"])
-            .current_dir(folder.path())
-            .output()
-            .expect("openssl is installed");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        certificate(folder.path(), &["site.example", "turns.example"]);
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/web.py");
         let mut servers = Command::new("/usr/bin/python3")
             .args(["-I", "-B", script])

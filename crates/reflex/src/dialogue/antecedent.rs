@@ -128,7 +128,7 @@ impl Talk<'_, '_> {
         let [call] = plan.calls.as_slice() else { return false };
         let is_thing = |line: &str| line.starts_with(super::more::ITEM);
         let holds = |value: &Value| value.as_str().is_some_and(|text| text.lines().all(is_thing) && !text.is_empty());
-        self.candidate(&call.executor).is_some_and(|one| one.class != crate::READ)
+        self.candidate(&call.executor).is_some_and(|one| !crate::only_reads(&one.class))
             && call.arguments.as_object().is_some_and(|all| all.values().any(holds))
     }
 
@@ -148,8 +148,9 @@ impl Talk<'_, '_> {
             Lang::It => format!("annota che {remark}"),
         };
         let plan = self.planned(&text, upto)?;
-        let changes =
-            |call: &crate::PlannedCall| self.candidate(&call.executor).is_some_and(|one| one.class != crate::READ);
+        let changes = |call: &crate::PlannedCall| {
+            self.candidate(&call.executor).is_some_and(|one| !crate::only_reads(&one.class))
+        };
         (plan.calls.len() == 1 && plan.calls.iter().all(changes)).then(|| back::unsaid(plan, phrase.text))
     }
 }

@@ -9,13 +9,16 @@ use crate::answer::speech;
 use crate::matching::names::{PlaceWant, Resolution, resolve};
 use crate::words::phrase::{Phrase, is_pronoun};
 use crate::words::places;
-use crate::{Plan, PlannedCall};
+use crate::words::said;
+use crate::{Plan, PlannedCall, READ};
 
 /// The last request once more, and nothing else.
 const AGAIN: &str = "again,once more,one more time,once again,do it again,do that again,do it once more,repeat,repeat it,repeat that,\
     same again,try again,ancora,ancora una volta,di nuovo,un altra volta,fallo di nuovo,fallo ancora,rifallo,ripeti,ripetilo,riprova";
 /// What stands behind a request that was made before.
 const AGAIN_AFTER: &str = "once more,one more time,once again,again,ancora una volta,un altra volta,di nuovo,ancora";
+/// The most words of the name of a town.
+const MAX_TOWN: usize = 4;
 /// What stands before the one value in which a request differs from the last.
 const SAME: &str = "the same for,the same with,the same in,the same on,the same thing for,the same thing in,do the same for,do the \
     same with,do the same in,same for,same with,same in,and the same for,and for,and in,and on,and at,and of,and with,and,what about \
@@ -254,6 +257,7 @@ impl Talk<'_, '_> {
         let changed = self
             .with_zone(&plan, words)
             .or_else(|| self.with_place(&plan, phrase, begin))
+            .or_else(|| self.with_day_or_town(&plan, phrase, begin))
             .or_else(|| self.with_text(&plan, &turn, phrase, begin));
         changed.map(|plan| unsaid(plan, rest)).map(Reply::Plan)
     }
@@ -291,6 +295,27 @@ impl Talk<'_, '_> {
             }
         }
         Some(changed)
+    }
+
+    /// The plan of one call about another day or another town. What was said of either before does not stand in these words, and a
+    /// request to the net is made of nothing else: where the call has such a value, the person says the whole again.
+    fn with_day_or_town(&self, plan: &Plan, phrase: &Phrase<'_>, begin: usize) -> Option<Plan> {
+        let [call] = plan.calls.as_slice() else { return None };
+        let input = &self.candidate(&call.executor).filter(|one| one.class != READ)?.input;
+        let properties = input.pointer("/properties").or_else(|| input.pointer("/definitions/Input/properties"))?;
+        let words = phrase.plain()[begin..].join(" ");
+        let days = properties["day"]["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let day = days.into_iter().find(|day| said::plain(day) == words);
+        let is_town = phrase.len() - begin <= MAX_TOWN && properties["place"]["type"] == "string";
+        let (name, value) = match day {
+            Some(day) => ("day", day),
+            None if is_town => ("place", phrase.typed(begin, phrase.len())),
+            None => return None,
+        };
+        let others = |(known, value): (&String, &Value)| known == name || value.is_boolean();
+        let is_all = call.arguments.as_object().is_some_and(|all| all.iter().all(others));
+        is_all
+            .then(|| self.changed(plan.clone(), 0, &format!("/{name}"), value.trim_end_matches(['?', '!', '.']).into()))
     }
 
     /// Whether a plan takes files as well as folders for its place: it has a text to look for there.

@@ -19,7 +19,7 @@ use metnos_proto::msg::schedule::{Ask, MAX_FROZEN, Order, frozen_call};
 use crate::answer::speech::{self, Doubt};
 use crate::reminder::{self, Asked, asks, others, review};
 use crate::words::phrase::Phrase;
-use crate::{Plan, PlannedCall, READ, Reply, Unable, impossible};
+use crate::{Plan, PlannedCall, Reply, Unable, impossible};
 pub use recollection::introduction;
 
 /// How many of the last requests are looked at.
@@ -147,8 +147,14 @@ fn at_another_time(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Op
             Reply::Say(_) | Reply::Review(..) | Reply::Schedule(..) => None,
         }
     };
-    let found = asks::asks(text, envelope).into_iter().find_map(|(ask, lang)| Some((understood(&ask)?, ask, lang)));
-    found.map(|(frozen, ask, lang)| (Ask { frozen, ..ask }, lang))
+    let found = asks::asks(text, envelope).into_iter().find_map(|(ask, lang)| Some((understood(&ask)?, ask, lang)))?;
+    // "Will it rain tomorrow?" asks now, about tomorrow.
+    let only_reads = |plan: &Plan| {
+        let class = |call: &PlannedCall| envelope.candidates.iter().find(|one| one.name == call.executor);
+        plan.calls.iter().all(|call| class(call).is_some_and(|one| crate::only_reads(&one.class)))
+    };
+    let is_whole = matches!(plain(text, envelope), Reply::Plan(plan) if only_reads(&plan));
+    (!is_whole).then_some(found).map(|(frozen, ask, lang)| (Ask { frozen, ..ask }, lang))
 }
 
 /// The calls of a plan that make or change something at home; `None` where one does anything else but read, or there are too many.
@@ -156,7 +162,7 @@ fn frozen(plan: &Plan, envelope: &Envelope) -> Option<Vec<Blake3>> {
     let mut frozen = Vec::new();
     for call in &plan.calls {
         match envelope.candidates.iter().find(|one| one.name == call.executor)?.class.as_str() {
-            READ => {}
+            class if crate::only_reads(class) => {}
             "self_create" | "self_modify" => frozen.push(frozen_call(&call.executor, &call.arguments)),
             _ => return None,
         }
@@ -292,7 +298,7 @@ impl Talk<'_, '_> {
 
     /// Whether every call of a plan only reads.
     fn reads(&self, plan: &Plan) -> bool {
-        plan.calls.iter().all(|call| self.candidate(&call.executor).is_some_and(|one| one.class == READ))
+        plan.calls.iter().all(|call| self.candidate(&call.executor).is_some_and(|one| crate::only_reads(&one.class)))
     }
 
     /// The paths that a plan is about: the one that something is moved to, else all that its calls name.
@@ -322,7 +328,7 @@ impl Talk<'_, '_> {
         let at = |name: &str| all.iter().find(|(pointer, _)| *pointer == name).map(|(_, path)| *path);
         match (at(MOVED_TO), all.iter().find(|(pointer, _)| *pointer != MOVED_TO)) {
             // A new name in the same folder may be said without it.
-            (Some(to), Some((_, from))) if candidate.class != READ => match from.rsplit_once('/') {
+            (Some(to), Some((_, from))) if !crate::only_reads(&candidate.class) => match from.rsplit_once('/') {
                 Some((folder, _)) if !to.contains('/') => vec![format!("{folder}/{to}")],
                 Some(_) | None => vec![to.to_owned()],
             },

@@ -429,8 +429,11 @@ fn words_that_speak_of_no_reminder_become_no_order() {
             let found = asked(text, &envelope(&[]));
             let of_reminders = row["want"] == "list" || row["want"] == "cancel" || row["want"] == "unclear";
             // A question for the calendar is answered with the reminders of that time, which is said.
-            let of_calendar = row["kind"] == "calendar"
-                && matches!(&found, Some(Asked::Order(Order::List(when), _)) if !when.is_empty());
+            let asks_calendar = row["kind"] == "calendar"
+                || row["asks"] == "calendar"
+                || row["want"]["executor"].as_str().is_some_and(|name| name.starts_with("calendar_"));
+            let of_calendar =
+                asks_calendar && matches!(&found, Some(Asked::Order(Order::List(when), _)) if !when.is_empty());
             // Where nothing like it is planned, it is looked up in what was said and noted.
             let is_looked_up = matches!(&found, Some(Asked::Order(Order::Find(called), _)) if !called.is_empty());
             assert!(

@@ -87,7 +87,9 @@ const MIN_SLIP: usize = 5;
 const OTHERS: &str = "white wrote whole quite remote removed there these those where count county mount month fined hound sound \
     server sever clean clear close opens spell shall skate stake trade grade reads ready lists lost least finds fires files filed \
     moved mover deleted added notes noted votes creata cerco cerchi trovo mostro mostri contro canto conte porto corta carta \
-    sposto scritto legge letto lista posta penna panna canna ricordami ricordaci porta pasta pista malls mains maids";
+    sposto scritto legge letto lista posta penna panna canna ricordami ricordaci porta pasta pista malls mains maids \
+    train brain drain grain venti vanto metto grandi grado fredda fredde wendy window storie store stony hears wears pieve prove \
+    degree gelato gelata piace neves event evento diary dairy";
 
 fn is_one_of(word: &str, words: &str) -> bool {
     words.split_ascii_whitespace().any(|known| known == word)

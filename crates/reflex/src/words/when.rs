@@ -1,9 +1,10 @@
 //! Reads days, times of day and durations as people type them, for the arguments whose schema
-//! asks for one. It knows no clock, so "tomorrow" is not understood here.
+//! asks for one. What is said of a clock, such as "tomorrow", is read where the caller says what time it is.
 
 use metnos_calendar::{Day, Zone, instant};
 use metnos_proto::msg::common::Lang;
 use metnos_texts::{Key, tell};
+use metnos_when::{Context, Grain, Language, Reading};
 
 /// Whether a token looks like a day: `2026-10-01`, `1/10/2026`, `1.10.2026`.
 #[must_use]
@@ -82,6 +83,26 @@ const ANY: [i64; 2] = [0, 992_563_200];
 /// Words for the day that it is.
 const TODAY: [&str; 6] = ["today", "now", "tonight", "oggi", "adesso", "ora"];
 
+/// What `read` makes of words at this moment; with 0, which is no moment, only what is read alike at any.
+fn at_moment<T: PartialEq>(now: i64, read: impl Fn(i64) -> Option<T>) -> Option<T> {
+    if now != 0 {
+        return read(now);
+    }
+    let [one, other] = ANY.map(read);
+    one.filter(|one| other.as_ref() == Some(one))
+}
+
+/// The reading of these words, where they are of time and nothing else.
+fn whole_reading(text: &str, lang: Lang, now: i64, zone: &str) -> Option<Reading> {
+    let language = match lang {
+        Lang::En => Language::English,
+        Lang::It => Language::Italian,
+    };
+    let now = Zone::read(zone).unwrap_or_default().at(now)?;
+    let reading = metnos_when::read(text, &Context::new(now, language));
+    matches!(reading.spans.as_slice(), [span] if span.start == 0 && span.end == text.len()).then_some(reading)
+}
+
 /// The day that these words name and nothing else, as `YYYY-MM-DD`. `now` is the moment at which they are said, in seconds
 /// since 1970, and the zone of the clock; with 0 only what needs no clock is understood.
 #[must_use]
@@ -90,23 +111,48 @@ pub fn day(words: &str, lang: Lang, (now, zone): (i64, &str)) -> Option<String> 
     if TODAY.contains(&text.to_lowercase().as_str()) {
         return None;
     }
-    let zone = Zone::read(zone).unwrap_or_default();
-    let read = |now: i64| {
-        let language = match lang {
-            Lang::En => metnos_when::Language::English,
-            Lang::It => metnos_when::Language::Italian,
+    at_moment(now, |now| {
+        let reading = whole_reading(text, lang, now, zone)?;
+        let is_day = reading.kind == metnos_when::Kind::Instant && reading.grain == Some(Grain::Day);
+        Some(reading.start.filter(|_| is_day)?.date().to_string())
+    })
+}
+
+fn rfc_3339(moment: &metnos_when::Zoned) -> String {
+    moment.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// The stretch of time that these words name and nothing else: its begin and its end as RFC 3339 with `/` between. `now` as for
+/// [`day`].
+#[must_use]
+pub fn stretch(words: &str, lang: Lang, (now, zone): (i64, &str)) -> Option<String> {
+    at_moment(now, |now| {
+        let (start, end) = whole_reading(words.trim(), lang, now, zone)?.stretch()?;
+        Some(format!("{}/{}", rfc_3339(&start), rfc_3339(&end)))
+    })
+}
+
+/// The hours at which people meet, where one of the morning and one of the evening may be meant.
+const MEETING_HOURS: std::ops::Range<i8> = 8..20;
+
+/// When something is to take place by these words and nothing else: a day as `YYYY-MM-DD`, or a time of one as RFC 3339. Of two
+/// times of day the one at which people meet; the answer says which. `now` as for [`day`].
+#[must_use]
+pub fn appointment(words: &str, lang: Lang, (now, zone): (i64, &str)) -> Option<String> {
+    at_moment(now, |now| {
+        let reading = whole_reading(words.trim(), lang, now, zone)?;
+        let meets = |reading: &&Reading| reading.start.as_ref().is_some_and(|at| MEETING_HOURS.contains(&at.hour()));
+        let reading = match reading.readings.as_slice() {
+            [] => &reading,
+            several => several.iter().find(meets)?,
         };
-        let reading = metnos_when::read(text, &metnos_when::Context::new(zone.at(now)?, language));
-        let is_whole = matches!(reading.spans.as_slice(), [span] if span.start == 0 && span.end == text.len());
-        let is_day = reading.kind == metnos_when::Kind::Instant && reading.grain == Some(metnos_when::Grain::Day);
-        let start = reading.start.filter(|_| is_whole && is_day)?;
-        Some(start.date().to_string())
-    };
-    if now != 0 {
-        return read(now);
-    }
-    let [one, other] = ANY.map(read);
-    one.filter(|day| other.as_ref() == Some(day))
+        let start = reading.start.as_ref().filter(|_| reading.kind == metnos_when::Kind::Instant)?;
+        match reading.grain? {
+            Grain::Day => Some(start.date().to_string()),
+            Grain::Hour | Grain::Minute => Some(rfc_3339(start)),
+            Grain::Second | Grain::Week | Grain::Month | Grain::Quarter | Grain::Year | Grain::Decade => None,
+        }
+    })
 }
 
 /// What numbers up to twelve are called, but for those that are also other words.

@@ -54,6 +54,28 @@ const POSSESSIVES: &str = "my our miei nostri";
 /// The longest name that is made of words for a file, in bytes.
 const MAX_FILE_NAME: usize = 60;
 
+/// Words of which no town is called: times, and what is in a house. "How warm is it in the kitchen" asks for no town.
+const NO_TOWN: &str = "today tomorrow tonight now morning afternoon evening night week weekend monday tuesday wednesday thursday \
+    friday saturday sunday here there outside outdoors house home kitchen bathroom bedroom bed room living garage garden cellar \
+    attic fridge freezer oven pool water bath shower office car tank general particular case me us this that these those it \
+    nel nella per on for at was is were will be nice good bad great lovely terrible and but or \
+    oggi domani dopodomani stasera stanotte adesso ora mattina pomeriggio sera notte settimana lunedi martedi mercoledi giovedi \
+    venerdi sabato domenica qui qua li fuori casa cucina bagno camera stanza salotto soggiorno sala garage giardino cantina \
+    soffitta frigo frigorifero freezer forno piscina acqua vasca doccia ufficio macchina auto serbatoio generale questo questa";
+
+/// What people make appointments for.
+const APPOINTMENTS: &str = "dentist doctor vet hairdresser haircut barber plumber electrician pediatrician physio optician lawyer \
+    notary meeting appointment interview exam visit checkup check-up lunch dinner breakfast brunch coffee drinks party birthday \
+    wedding concert theatre theater cinema match training practice rehearsal lesson class course call conference workshop trip \
+    flight holiday vacation date event dentista medico dottore dottoressa veterinario veterinaria parrucchiere parrucchiera barbiere \
+    idraulico elettricista pediatra fisioterapista oculista ortodontista avvocato notaio commercialista riunione appuntamento \
+    colloquio esame visita controllo pranzo cena colazione aperitivo caffè caffe festa compleanno matrimonio concerto teatro \
+    partita allenamento prova lezione corso chiamata videochiamata conferenza gita volo ferie vacanza evento incontro";
+
+/// What says where something is put: "dinner in the oven" is no appointment.
+const ELSEWHERE: &str =
+    "in into on onto to off under behind nel nella nello nei nelle sul sulla sullo su dentro sotto sopra";
+
 /// What is said of a list that is not there yet.
 const MAKING: &str =
     "make create start begin write prepare set crea creare fai fare prepara preparare scrivi scrivere inizia comincia";
@@ -104,6 +126,14 @@ pub enum Takes {
     Address,
     /// A place on earth.
     Zone,
+    /// A town by its name, known or not.
+    Town,
+    /// A stretch of time.
+    Stretch,
+    /// When something is to take place.
+    Appointment,
+    /// What takes place.
+    Event,
 }
 
 /// A value that a slot may take up.
@@ -178,6 +208,10 @@ impl Takes {
             Some(SlotKind::Url) => Self::Url,
             Some(SlotKind::Address) => Self::Address,
             Some(SlotKind::Zone) => Self::Zone,
+            Some(SlotKind::Town) => Self::Town,
+            Some(SlotKind::Stretch) => Self::Stretch,
+            Some(SlotKind::Appointment) => Self::Appointment,
+            Some(SlotKind::Event) => Self::Event,
             None => match want {
                 Want::Path => Self::Place(None),
                 Want::Url => Self::Url,
@@ -245,6 +279,10 @@ impl Takes {
             Self::Duration => duration(request, at, token),
             Self::Choice(choices) => choice(request, at, choices, lang),
             Self::Zone => zones(request, at),
+            Self::Town => towns(request, at, token, after),
+            Self::Stretch => times(request, at, |words| when::stretch(words, lang, request.words.now)),
+            Self::Appointment => times(request, at, |words| when::appointment(words, lang, request.words.now)),
+            Self::Event => events(request, at, token, after),
         }
     }
 }
@@ -510,6 +548,16 @@ fn few(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> Vec
     found
 }
 
+/// The name of a town: a few words of which none is a number, a time, or something of a house.
+fn towns(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> Vec<Took> {
+    let is_name = |one: &said::Said| one.is_word && !is_one_of(&one.plain, NO_TOWN);
+    let mut found = few(request, at, token, after);
+    found.retain(|took| {
+        took.value.is_some() || took.end - at <= MAX_PLACE && request.said[at..took.end].iter().all(is_name)
+    });
+    found
+}
+
 fn number(token: &Token<'_>, whole: bool) -> Option<Value> {
     if token.kind != Kind::Number {
         return None;
@@ -541,6 +589,24 @@ fn days(request: &Request<'_>, at: usize, token: &Token<'_>, lang: Lang) -> Vec<
         Some(Took::value(end, day))
     };
     (at + 1..=request.len().min(at + MAX_DAY)).filter_map(said).collect()
+}
+
+/// Words of time, as `read` has them.
+fn times(request: &Request<'_>, at: usize, read: impl Fn(&str) -> Option<String>) -> Vec<Took> {
+    let said = |end: usize| -> Option<Took> {
+        let words = request.between(at, end).filter(|_| request.is_edge(end))?;
+        Some(Took::value(end, read(words)?))
+    };
+    (at + 1..=request.len().min(at + MAX_DAY)).filter_map(said).collect()
+}
+
+/// What takes place: a few words that begin with what people make appointments for.
+fn events(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> Vec<Took> {
+    if !request.said.get(at).is_some_and(|one| one.is_word && is_one_of(&one.plain, APPOINTMENTS)) {
+        return Vec::new();
+    }
+    let is_elsewhere = |took: &Took| request.said[at..took.end].iter().any(|one| is_one_of(&one.plain, ELSEWHERE));
+    few(request, at, token, after).into_iter().filter(|took| !is_elsewhere(took)).collect()
 }
 
 /// The month that these words mean beside today, and how many months back: "last month".

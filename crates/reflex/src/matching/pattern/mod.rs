@@ -120,7 +120,7 @@ impl Patterns {
     }
 
     fn add(&mut self, parts: &[Part], lang: Lang, candidate: &Candidate) {
-        let changes = candidate.class != crate::READ;
+        let changes = !crate::only_reads(&candidate.class);
         // No manifest that is signed has such a line: what changes something begins with its word.
         if changes && !begins_with_word(parts) {
             return;

@@ -247,7 +247,11 @@ impl Run<'_> {
             | Takes::Choice(_)
             | Takes::Url
             | Takes::Address
-            | Takes::Zone => true,
+            | Takes::Zone
+            | Takes::Town
+            | Takes::Stretch
+            | Takes::Appointment
+            | Takes::Event => true,
         }
     }
 }

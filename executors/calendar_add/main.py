@@ -1,0 +1,53 @@
+"""Puts an event into a calendar of the person who asks, looks whether it stands there, and tells what happens at the same time."""
+
+import datetime
+
+from metnos_calendar import DAY, Account, Refused, ahead_of, answer, event_of, fingerprint, instant_of, plain, written
+
+
+def times(args):
+    """Begin and end, whether it takes whole days, and how far the clock is ahead."""
+    when, ahead = args["when"], ahead_of(args)
+    if "T" in when:
+        start = instant_of(when)
+        return start, start + datetime.timedelta(minutes=args.get("minutes", 60)), False, ahead
+    try:
+        day = datetime.datetime.strptime(when, "%Y-%m-%d")
+    except ValueError:
+        raise Refused("BadTime", f"{plain(when, 60)} is no day; write one such as 2026-12-01, or an instant such as 2026-12-01T15:00:00+01:00") from None
+    return day, day + DAY, True, ahead
+
+
+def act(args, ctx):
+    start, end, is_day, ahead = times(args)
+    title, place = plain(args["title"], 200), plain(args.get("place", ""), 200)
+    if not title:
+        raise Refused("BadArgument", "the event has no name")
+    account = Account(ctx)
+    try:
+        own = [calendar for calendar in account.chosen(args.get("calendar", "")) if calendar.writable]
+        if not own:
+            raise Refused("NotWritable", "none of these calendars can be written with this account")
+        begin, upto = (start - ahead, end - ahead) if is_day else (start, end)
+        same, _, _ = account.events(begin, upto, ahead)
+        path = f"{own[0].path.rstrip('/')}/{args['keep']}.ics"
+        text = written(args["keep"], title, place, start, end, is_day)
+        headers = {"Content-Type": "text/calendar; charset=utf-8", "If-None-Match": "*"}
+        status, _, _ = account.ask("PUT", path, text, **headers)
+        # Whatever it says: what stands there counts.
+        there, _, body = account.ask("GET", path)
+        event = event_of(body.decode("utf-8", "replace")) if there == 200 else None
+        if event is None or event.uid != args["keep"] or fingerprint(event) != fingerprint(event_of(text)):
+            raise Refused("ServerError", f"{account.site.place} answered {status}, and the event does not stand there as it was written")
+    finally:
+        account.close()
+    clashes = [other["title"] or "?" for other in same if other["busy"] and not (other["all_day"] or is_day)]
+    return {
+        "ok": True, "account": account.name, "calendar": own[0].name, "title": title, "place": place, "all_day": is_day,
+        "start": start.date().isoformat() if is_day else start.isoformat() + "Z",
+        "end": (end - DAY).date().isoformat() if is_day else end.isoformat() + "Z", "clashes": clashes[:10], "uid": args["keep"],
+    }
+
+
+def run(args, ctx):
+    return answer(act, args, ctx)

@@ -1,0 +1,211 @@
+//! Calendars in a running set: Radicale behind TLS with the calendars of two persons, and a server that lies. Who asks sees the own
+//! calendars and nobody else's; what is put there stands there, and can be taken back as long as nobody has changed it.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use metnos_tests::http::{Web, said};
+use metnos_tests::instance::{Instance, Plan};
+use metnos_tests::outside::Outside;
+use serde_json::{Value, json};
+
+const ANNA: &str = "anna-calendar-password";
+const BRUNO: &str = "bruno-calendar-password";
+
+fn world() -> Outside {
+    Outside::start("calendar.py", &["calendar.example", "liar.example", "api.open-meteo.com"])
+}
+
+fn set_of(world: &Outside) -> Instance {
+    let addresses = ["calendar", "liar"].map(|name| format!("127.0.0.1:{}", world.port(name)));
+    let config = format!("{}[http]\nlisten = \"127.0.0.1:0\"\n", world.config(&addresses));
+    let set = Plan::new().config(&config).start();
+    set.is_grown();
+    set
+}
+
+/// `account add calendar`; the exit code and what was said.
+fn add(set: &Instance, port: u16, user: &str, words: &[&str], password: &str) -> (i32, String) {
+    let host = if words.contains(&"--name") { "liar.example" } else { "calendar.example" };
+    let mut child = set
+        .command("metnosctl")
+        .args(["account", "add", "calendar", "--host", host, "--port", &port.to_string(), "--user", user])
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    writeln!(child.stdin.take().unwrap(), "{password}").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    (output.status.code().unwrap(), text)
+}
+
+/// A day from today on in UTC, as `date` writes it.
+fn day(away: i64, format: &str) -> String {
+    let output =
+        Command::new("date").args(["-u", "-d", &format!("{away} days"), &format!("+{format}")]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// An event of the calendar `home` of this person.
+fn put(world: &mut Outside, who: &str, name: &str, lines: &str) {
+    let text = format!(
+        "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:{name}\r\nDTSTAMP:20260101T000000Z\r\n{lines}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+    );
+    assert_eq!(world.ask(&json!({ "put": format!("/{who}/home/{name}.ics"), "text": text })), "ok");
+}
+
+#[test]
+fn recurrences_and_zones_are_those_of_another_library() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/recurrence.py");
+    for seed in ["1", "2"] {
+        let output = Command::new("/usr/bin/python3").args(["-I", "-B", script, seed]).output().unwrap();
+        let told: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}: is python3-dateutil installed?", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(told["differ"], json!([]), "{told:#}");
+        assert!(told["occurrences"].as_u64() > Some(3_000) && told["times"].as_u64() > Some(1_000), "{told:#}");
+    }
+}
+
+#[test]
+fn a_person_asks_for_the_calendar_adds_to_it_and_takes_that_back() {
+    let mut world = world();
+    let set = set_of(&world);
+    let heard = |words: &str| {
+        let output = set.ctl(&["ask", words]);
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let none = heard("what is on my calendar?");
+    assert!(none.contains("No calendar account is connected yet") && none.contains("account add calendar"), "{none}");
+    let port = world.port("calendar");
+    let (code, wrong) = add(&set, port, "anna", &[], "not-the-password");
+    assert!(code == 1 && wrong.contains("does not accept the user name anna"), "{code} {wrong}");
+    let (code, right) = add(&set, port, "anna", &[], ANNA);
+    assert!(code == 0 && right.contains("is changed: anna at calendar.example"), "{code} {right}");
+    assert_eq!(set.json(&["account", "test", "calendar"]).1["result"]["total"], 0);
+    let (tomorrow, week_ago) = (day(1, "%Y%m%d"), day(-6, "%Y%m%d"));
+    // One that began a week ago and comes again each week, one of a whole day.
+    let weekly = format!(
+        "DTSTART:{week_ago}T150000Z\r\nDTEND:{week_ago}T160000Z\r\nRRULE:FREQ=WEEKLY\r\nSUMMARY:Swimming\\, Luca\r\nLOCATION:Pool"
+    );
+    put(&mut world, "anna", "swim", &weekly);
+    put(&mut world, "anna", "trip", &format!("DTSTART;VALUE=DATE:{tomorrow}\r\nSUMMARY:Gita della scuola"));
+    let (en, it) = (day(1, "%-d"), day(1, "%-d"));
+    for (words, wanted) in [
+        (
+            "what is on my calendar tomorrow",
+            &["15:00 to 16:00: Swimming, Luca, Pool", "Gita della scuola (all day)", en.as_str()][..],
+        ),
+        (
+            "che impegni ho domani",
+            &["dalle 15:00 alle 16:00: Swimming, Luca, Pool", "Gita della scuola (tutto il giorno)", it.as_str()],
+        ),
+        ("am I free tomorrow", &["That time is taken:", "Swimming, Luca"]),
+        ("am I free tomorrow at 10", &["You are free then, but the whole day has Gita della scuola."]),
+        ("sono libero domani alle 15", &["A quell\u{2019}ora c\u{2019}\u{e8} gi\u{e0} qualcosa:"]),
+        ("when am I free tomorrow", &["You are free:", "08:00 to 15:00", "16:00 to 20:00"]),
+        ("find swimming in my calendar", &["Swimming, Luca"]),
+    ] {
+        let told = set.ask(words);
+        for part in wanted {
+            assert!(told.contains(part), "{words}: {told}");
+        }
+    }
+    let all = |world: &mut Outside| world.ask(&json!({ "all": "anna" })).to_string();
+    let told = set.ask("put the dentist on the calendar tomorrow at 15:30");
+    assert!(told.contains("15:30 to 16:30") && told.contains("there is also Swimming, Luca"), "{told}");
+    assert!(all(&mut world).contains("SUMMARY:dentist"), "{}", all(&mut world));
+    let told = set.ask("undo");
+    assert!(told.contains("The event is off the calendar again."), "{told}");
+    assert!(!all(&mut world).contains("dentist") && all(&mut world).contains("Swimming"), "{}", all(&mut world));
+    // What somebody has changed since is left as it is.
+    let told = set.ask("metti la cena con Luca in calendario domani alle 20");
+    assert!(told.contains("cena con Luca \u{e8} sul calendario"), "{told}");
+    let stands = world.ask(&json!({ "all": "anna" }))[0].as_str().unwrap().to_owned();
+    let event = stands
+        .split("BEGIN:VEVENT")
+        .find(|part| part.contains("cena con Luca"))
+        .unwrap()
+        .replace("cena con Luca", "cena con Luca e Bea");
+    let uid = event.lines().find_map(|line| line.strip_prefix("UID:")).unwrap().trim().to_owned();
+    let body = event.split("END:VEVENT").next().unwrap();
+    let text =
+        format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT{body}END:VEVENT\r\nEND:VCALENDAR\r\n");
+    assert_eq!(world.ask(&json!({ "put": format!("/anna/home/{uid}.ics"), "text": text })), "ok");
+    let told = heard("annulla");
+    assert!(told.contains("rimasto com") && all(&mut world).contains("cena con Luca e Bea"), "{told}");
+    // What nobody has said is not put there by a planner that has read a mail: the event's name is the person's own words.
+    let everywhere = format!("{}{:?}", set.logs(), set.chronicle());
+    assert!(!everywhere.contains(ANNA) && !everywhere.contains("not-the-password"), "a password was told");
+    set.verify();
+}
+
+#[test]
+fn each_person_sees_the_own_calendar_and_nobody_elses() {
+    let mut world = world();
+    let set = set_of(&world);
+    let port = world.port("calendar");
+    assert_eq!(set.json(&["people", "add", "Anna", "--role", "owner"]).0, 0);
+    assert_eq!(add(&set, port, "anna", &[], ANNA).0, 0);
+    let web = Web::of(&set);
+    let before = set.json(&["pairing", "list"]).1.to_string();
+    let page = web.paired(&set, "guest");
+    let (_, pairings) = set.json(&["pairing", "list"]);
+    let new = |one: &&str| one.starts_with("http:") && !before.contains(*one);
+    let known = pairings["known"].as_array().unwrap();
+    let bruno = known.iter().filter_map(|one| one["principal"].as_str()).find(new).unwrap();
+    assert_eq!(set.json(&["people", "add", "Bruno", "--role", "adult"]).0, 0);
+    assert_eq!(set.json(&["people", "join", "Bruno", bruno]).0, 0);
+    let (code, told) = add(&set, port, "bruno", &["--person", "Bruno"], BRUNO);
+    assert!(code == 0 && told.contains("what is on my calendar?"), "{told}");
+    let tomorrow = day(1, "%Y%m%d");
+    put(&mut world, "anna", "a", &format!("DTSTART:{tomorrow}T100000Z\r\nDURATION:PT1H\r\nSUMMARY:canary of Anna"));
+    put(&mut world, "bruno", "b", &format!("DTSTART:{tomorrow}T100000Z\r\nDURATION:PT1H\r\nSUMMARY:canary of Bruno"));
+    let annas = set.ask("what is on my calendar");
+    let brunos = said(&page.say("che impegni ho").until("done"));
+    assert!(annas.contains("canary of Anna") && !annas.contains("canary of Bruno"), "{annas}");
+    assert!(brunos.contains("canary of Bruno") && !brunos.contains("canary of Anna"), "{brunos}");
+    let told = said(&page.say("put the dentist on the calendar tomorrow at 9").until("done"));
+    assert!(told.contains("dentist is on the calendar"), "{told}");
+    assert!(world.ask(&json!({ "all": "bruno" })).to_string().contains("dentist"));
+    assert!(!world.ask(&json!({ "all": "anna" })).to_string().contains("dentist"));
+    // The owner's "undo" is about the owner's own acts.
+    let _nothing = set.ask("undo");
+    assert!(world.ask(&json!({ "all": "bruno" })).to_string().contains("dentist"));
+    set.verify();
+}
+
+#[test]
+fn a_calendar_server_that_lies_is_told_as_one_and_costs_no_strike() {
+    let world = world();
+    let set = set_of(&world);
+    let port = world.port("liar");
+    for (user, classes) in [
+        ("parrot", &["LoginFailed"][..]),
+        ("laughs", &["ServerError"]),
+        ("huge", &["ServerError"]),
+        ("garbage", &["ServerError"]),
+        ("away", &["Elsewhere"]),
+        ("round", &["ServerError"]),
+        ("drip", &["Timeout", "Unreachable"]),
+        ("endless", &[""]),
+        ("finer", &[""]),
+        ("nothing", &[""]),
+    ] {
+        let (code, told) = add(&set, port, user, &["--name", user, "--json"], "a-parrot-repeats-it");
+        assert_eq!(code, 0, "{user}: {told}");
+        let (_, answer) = set.run("calendar_events", &[&format!("account={user}")]);
+        assert!(!answer.to_string().contains("a-parrot-repeats-it"), "{answer:#}");
+        let class = answer["result"]["error"]["class"].as_str().unwrap_or_default();
+        assert!(answer["result"].is_object() && classes.contains(&class), "{user}: {answer:#}");
+        if user == "endless" || user == "finer" {
+            assert_eq!(answer["result"]["complete"], false, "{user}: {answer:#}");
+        }
+    }
+    let (_, list) = set.json(&["executor", "list"]);
+    let row = list.as_array().unwrap().iter().find(|row| row["name"] == "calendar_events").unwrap();
+    assert_eq!(row["state"], "active", "{row:#}");
+    set.verify();
+}
