@@ -249,9 +249,10 @@ impl Instance {
 
     fn has_grown(&self) -> bool {
         let (_, list) = self.json(&["executor", "list"]);
-        // They are born in the order of their names.
-        let is_last = |row: &Value| row["name"] == "web_fetch" && row["state"] == "active";
-        list.as_array().is_some_and(|rows| rows.iter().any(is_last))
+        let rows = list.as_array().map(Vec::as_slice).unwrap_or_default();
+        let is_active = |name: &str| rows.iter().any(|row| row["name"] == name && row["state"] == "active");
+        // They are born side by side, and the last by name need not be the last.
+        metnos_proto::executor::guests::SHIPPED.iter().all(|name| is_active(name))
     }
 
     /// From the next start on the set has this in its environment.
