@@ -121,7 +121,12 @@ impl Frame {
 
     /// The frame of a turn that shows the best so many candidates, and the tool that plans where it `plans`.
     fn of(envelope: &Envelope, native: bool, (shown, plans): (usize, bool)) -> Self {
-        let mut tools = tools::of(&envelope.candidates[..shown.min(envelope.candidates.len())]);
+        // A guest has no account: what works with one is no tool for a guest's model, and would take the place of another. Who
+        // belongs to the household may have told others of it something.
+        let is_guest = envelope.home.guest && envelope.home.people.is_empty();
+        let best = envelope.candidates.iter().take(shown);
+        let usable = best.filter(|one| !(is_guest && tools::takes_account(&one.input)));
+        let mut tools = tools::of(&usable.cloned().collect::<Vec<_>>());
         tools.retain(|tool| plans || tool.name != SCHEDULE);
         let told = envelope.candidates.iter().filter(|one| metnos_reflex::takes_offset(&one.input));
         let (laws, files): (Vec<&File>, Vec<&File>) = envelope.files.iter().partition(|file| file.name == LAWS);

@@ -63,6 +63,12 @@ pub fn of(candidates: &[Candidate]) -> Vec<Tool> {
     all
 }
 
+/// Whether an executor works with an account of the person who asks.
+#[must_use]
+pub fn takes_account(input: &Value) -> bool {
+    root(input).pointer("/properties/account").is_some()
+}
+
 /// Whether an executor's name can be a tool's.
 fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
