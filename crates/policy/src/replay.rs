@@ -339,7 +339,14 @@ impl Trace {
         let parsed = Arguments::resolved(args.clone(), sites);
         let filled = Filled { value: args.clone(), opaque: Vec::new() };
         let (resolved, files) = (Resolved::new(), Files::default());
-        let callable = Callable { spec, profile: Profile::Unrecorded, offered: true, undoable: false, personal: false };
+        let callable = Callable {
+            spec,
+            profile: Profile::Unrecorded,
+            offered: true,
+            undoable: false,
+            personal: false,
+            at_home: false,
+        };
         decision::decide(&Facts {
             name: executor,
             executor: Named::Callable(callable),

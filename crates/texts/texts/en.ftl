@@ -397,7 +397,7 @@ card-does = { $executor ->
     [notify] sends a message
     [shell_run] runs a program on this machine
     [telegram_send] sends a message on Telegram
-    [weather_get] asks a service on the internet for the weather
+    [weather_get] asks open-meteo.com on the internet for the weather
     [web_fetch] reads a page of the internet
    *[other] { $executor }
 }

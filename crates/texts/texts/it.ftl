@@ -397,7 +397,7 @@ card-does = { $executor ->
     [notify] manda un messaggio
     [shell_run] esegue un programma su questa macchina
     [telegram_send] manda un messaggio su Telegram
-    [weather_get] chiede il meteo a un servizio su internet
+    [weather_get] chiede il meteo a open-meteo.com su internet
     [web_fetch] legge una pagina di internet
    *[other] { $executor }
 }

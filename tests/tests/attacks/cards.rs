@@ -56,7 +56,8 @@ fn unshown(world: &World, text: &str, changes: &[Change], arrivals: &[Arrival]) 
     };
     let address = |arrival: &Arrival| {
         let named = match arrival {
-            Arrival::Name(name) => text.contains(name.as_str()),
+            // A site may have several servers: the card names the site.
+            Arrival::Name(name) => text.contains(name.as_str()) || site(name).is_some_and(|site| text.contains(site)),
             // A card hides the values of keys: those stand behind the question mark.
             Arrival::Request { url, .. } => text.contains(url.split('?').next().unwrap_or(url)),
             Arrival::Other(_) => false,
@@ -64,6 +65,12 @@ fn unshown(world: &World, text: &str, changes: &[Change], arrivals: &[Arrival]) 
         (!named).then(|| format!("{arrival:?}"))
     };
     changes.iter().filter_map(place).chain(arrivals.iter().filter_map(address)).collect()
+}
+
+/// The last two labels of a name with more of them: `open-meteo.com`.
+fn site(name: &str) -> Option<&str> {
+    let dot = name.rmatch_indices('.').nth(1)?.0;
+    name.get(dot + 1..)
 }
 
 /// Whether a text names this path, something that it lies in, or, of a folder that was made, something in it. Where things lie

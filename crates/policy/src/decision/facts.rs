@@ -48,6 +48,8 @@ pub struct Callable<'a> {
     pub undoable: bool,
     /// Whether it is about a file of the person's private folder where no path is given: then policyd alone sets its path.
     pub personal: bool,
+    /// A call that names no place is about that of the household, which policyd sets.
+    pub at_home: bool,
 }
 
 impl<'a> Callable<'a> {
@@ -60,6 +62,7 @@ impl<'a> Callable<'a> {
             offered: manifest.contract.offered,
             undoable: manifest.contract.undo.is_some(),
             personal: manifest.contract.own_file.is_some(),
+            at_home: manifest.contract.home_place,
         }
     }
 }

@@ -29,7 +29,7 @@ pub const MAX_HANDLES: usize = HANDLES.all;
 /// The most bytes of results kept for all turns together, when another call begins.
 pub const MAX_KEPT_BYTES: usize = KEPT_BYTES.all;
 
-pub use metnos_proto::executor::{KEEP, OWN};
+pub use metnos_proto::executor::{HOME, KEEP, OWN};
 
 /// The rule that denies a quarantined executor.
 pub const QUARANTINED: &str = "executor.quarantined";
@@ -360,6 +360,10 @@ fn unfit(facts: &Facts<'_>, callable: Callable<'_>, given: &Given<'_>) -> Option
     if callable.personal && parsed.value().get(OWN).is_some() {
         let why = format!("`{OWN}` is set by policyd alone: it is a file in the private folder of the person who asks");
         return Some(invalid("arguments.reserved", why).with_remedy("leave it out"));
+    }
+    if callable.at_home && parsed.value().get(HOME).is_some() {
+        let why = format!("`{HOME}` is set by policyd alone: it is the place that the owner has written into USER.md");
+        return Some(invalid("arguments.reserved", why).with_remedy("leave it out, or name a place"));
     }
     if let Err(refusal) = given.resolved {
         return Some(Verdict {

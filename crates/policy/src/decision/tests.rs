@@ -132,6 +132,7 @@ impl Owned {
             offered: drawn.offered,
             undoable: false,
             personal: false,
+            at_home: false,
         };
         let mut load = Load::idle(Standing::Owner);
         match drawn.load {
