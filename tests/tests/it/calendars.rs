@@ -99,7 +99,7 @@ fn a_person_asks_for_the_calendar_adds_to_it_and_takes_that_back() {
             &["15:00 to 16:00: Swimming, Luca, Pool", "Gita della scuola (all day)", en.as_str()][..],
         ),
         (
-            "che impegni ho domani",
+            "che appuntamenti ho domani",
             &["dalle 15:00 alle 16:00: Swimming, Luca, Pool", "Gita della scuola (tutto il giorno)", it.as_str()],
         ),
         ("am I free tomorrow", &["That time is taken:", "Swimming, Luca"]),
@@ -164,7 +164,7 @@ fn each_person_sees_the_own_calendar_and_nobody_elses() {
     put(&mut world, "anna", "a", &format!("DTSTART:{tomorrow}T100000Z\r\nDURATION:PT1H\r\nSUMMARY:canary of Anna"));
     put(&mut world, "bruno", "b", &format!("DTSTART:{tomorrow}T100000Z\r\nDURATION:PT1H\r\nSUMMARY:canary of Bruno"));
     let annas = set.ask("what is on my calendar");
-    let brunos = said(&page.say("che impegni ho").until("done"));
+    let brunos = said(&page.say("che appuntamenti ho").until("done"));
     assert!(annas.contains("canary of Anna") && !annas.contains("canary of Bruno"), "{annas}");
     assert!(brunos.contains("canary of Bruno") && !brunos.contains("canary of Anna"), "{brunos}");
     let told = said(&page.say("put the dentist on the calendar tomorrow at 9").until("done"));
