@@ -2,7 +2,7 @@
 
 import datetime
 
-from metnos_calendar import DAY, Account, Refused, ahead_of, answer, event_of, fingerprint, instant_of, plain, written
+from metnos_calendar import DAY, Account, Refused, ahead_of, answer, event_of, fingerprint, instant_of, near, plain, written
 
 
 def times(args):
@@ -12,7 +12,7 @@ def times(args):
         start = instant_of(when)
         return start, start + datetime.timedelta(minutes=args.get("minutes", 60)), False, ahead
     try:
-        day = datetime.datetime.strptime(when, "%Y-%m-%d")
+        day = near(datetime.datetime.strptime(when, "%Y-%m-%d"))
     except ValueError:
         raise Refused("BadTime", f"{plain(when, 60)} is no day; write one such as 2026-12-01, or an instant such as 2026-12-01T15:00:00+01:00") from None
     return day, day + DAY, True, ahead

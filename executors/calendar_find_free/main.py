@@ -1,4 +1,4 @@
-"""Says whether the person who asks is free at a time, or when: what takes the whole day is told, and counts as free."""
+"""Reports whether the person who asks is free at a time, or the free times. All-day events are listed, and do not count as busy."""
 
 import datetime
 
@@ -31,9 +31,10 @@ def act(args, ctx):
     begin, end, ahead = span_of(args, 7)
     account = Account(ctx)
     try:
-        events, unclear, _ = account.events(begin, end, ahead)
+        events, unclear, total = account.events(begin, end, ahead)
     finally:
         account.close()
+    unclear += total - len(events)
     timed = [event for event in events if not event["all_day"] and event["busy"]]
     free = gaps([(event["at"], event["until"]) for event in timed], begin, end, ahead, datetime.timedelta(minutes=args.get("minutes", 30)))
     when = args.get("gaps", False)

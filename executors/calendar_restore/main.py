@@ -1,4 +1,4 @@
-"""Takes back what calendar_add has put into a calendar, where nobody has changed it since."""
+"""Deletes an event that calendar_add created, unless it was changed since."""
 
 from metnos_calendar import MARK, Account, Refused, answer, event_of, fingerprint
 

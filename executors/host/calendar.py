@@ -50,7 +50,7 @@ class Document:
         parser.buffer_text = True
         try:
             parser.Parse(body, True)
-        except (xml.parsers.expat.ExpatError, ValueError):
+        except (xml.parsers.expat.ExpatError, ValueError, LookupError):
             raise Refused("ServerError", f"{place} answered something that is no calendar's XML") from None
 
     def _declares(self, *_):
@@ -121,8 +121,12 @@ class Account:
 
     def _own(self, address, path):
         """The path of an address of this server; another server is nothing that this call may go to."""
-        there = urllib.parse.urlsplit(urllib.parse.urljoin(f"https://{self.site.host}:{self.site.port}{path}", address))
-        if there.hostname != self.site.host or (there.port or 443) != self.site.port or there.scheme != "https":
+        try:
+            there = urllib.parse.urlsplit(urllib.parse.urljoin(f"https://{self.site.host}:{self.site.port}{path}", address))
+            port = there.port or 443
+        except ValueError:
+            raise Refused("ServerError", f"{self.site.place} leads to something that is no address") from None
+        if there.hostname != self.site.host or port != self.site.port or there.scheme != "https":
             host = plain(there.hostname or address, 120)
             raise Refused("Elsewhere", f"{self.site.place} leads to {host}: add the account with that host instead")
         return there.path or "/"
@@ -176,26 +180,28 @@ class Account:
         return found
 
     def objects(self, calendar, begin, end):
-        """The texts of what may happen in this time."""
+        """The texts of what may happen in this time, and how many more there are than are read."""
         span = f'<c:time-range start="{stamp(begin)}" end="{stamp(end)}"/>'
         wanted = f'<c:comp-filter name="VCALENDAR"><c:comp-filter name="VEVENT">{span}</c:comp-filter></c:comp-filter>'
         body = f"{BODY}<c:calendar-query {XMLNS}><d:prop><d:getetag/><c:calendar-data/></d:prop><c:filter>{wanted}</c:filter></c:calendar-query>"
         status, _, said = self.ask("REPORT", calendar.path, body, "1")
         if status != 207:
             raise Refused("ServerError", f"{self.site.place} answered {status} when asked for events")
-        found = []
-        for _, properties in Document(said, self.site.place).responses()[:MOST_OBJECTS]:
+        found, responses = [], Document(said, self.site.place).responses()
+        for _, properties in responses[:MOST_OBJECTS]:
             texts = [text for names, text, _ in properties if names == (DAV + "prop", CAL + "calendar-data") and text]
             found += texts[:1]
-        return found
+        return found, max(0, len(responses) - MOST_OBJECTS)
 
     def events(self, begin, end, ahead, name=""):
         """What happens in this time, in its order, and how many events could not be reckoned."""
         found, unclear = [], 0
         for calendar in self.chosen(name):
-            for text in self.objects(calendar, begin, end):
+            texts, more = self.objects(calendar, begin, end)
+            unclear += more
+            for text in texts:
                 happens, left = happenings(text, begin, end, ahead)
-                unclear += left
+                unclear += left + max(0, len(happens) + len(found) - MOST_RECKONED)
                 found += [{**event, "calendar": calendar.name} for event in happens[:MOST_RECKONED - len(found)]]
         found.sort(key=lambda event: (event["at"], event["title"]))
         return found[:MOST_EVENTS], unclear, len(found)
@@ -549,8 +555,12 @@ def happenings(text, begin, end, ahead):
                 return [], 1
         events += [Event(part.lines, zones, ahead) for part in calendar.of("VEVENT")]
     events = [event for event in events if event.start and event.text("STATUS").upper() != "CANCELLED" or event.recurrence]
-    others = {(event.uid, event.instant("RECURRENCE-ID")) for event in events if event.recurrence}
-    found, unclear = [], 0
+    found, unclear, others = [], 0, set()
+    for event in events:
+        try:
+            others.update([(event.uid, event.instant("RECURRENCE-ID"))] if event.recurrence else [])
+        except OverflowError:
+            unclear += 1
     for event in events:
         try:
             happens, is_whole = event.happens(begin, end)
@@ -583,11 +593,18 @@ def shown(event):
 
 # What the arguments say.
 
+def near(at):
+    """The same, where calendars reach and no sum of days overflows."""
+    if not 1970 <= at.year <= 2200:
+        raise ValueError("out of range")
+    return at
+
+
 def instant_of(text):
     """An instant as RFC 3339 writes it, of UTC."""
     try:
         there = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
-        return there.astimezone(UTC).replace(tzinfo=None, microsecond=0)
+        return near(there.astimezone(UTC).replace(tzinfo=None, microsecond=0))
     except (ValueError, OverflowError):
         raise Refused("BadTime", f"{plain(text, 60)} is no instant; write one such as 2026-12-01T15:00:00+01:00") from None
 
@@ -607,7 +624,7 @@ def span_of(args, days):
         return now, (now + ahead).replace(hour=0, minute=0, second=0) + days * DAY - ahead, ahead
     first, slash, last = args["when"].partition("/")
     begin, end = instant_of(first), instant_of(last) if slash else None
-    if end is None or not begin < end <= begin + 400 * DAY:
+    if end is None or not begin < end or end - begin > 400 * DAY:
         raise Refused("BadTime", "the time asked about is written as its begin and its end with / between, and is at most 400 days long")
     match = re.search(r"[+-]\d\d:\d\d$", first)
     return begin, end, ahead_of({"offset": match.group()}) if match else ahead_of(args)

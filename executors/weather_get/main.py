@@ -1,7 +1,6 @@
 """Tells the weather of a town by open-meteo.com, which needs no key: it is told the name of the town and nothing else."""
 
 import datetime
-import math
 import urllib.parse
 
 from metnos_web import Refused, Site, answer, plain
@@ -33,7 +32,7 @@ def sky(code):
 
 def number(value):
     """What is a number, and not more than a number of the weather."""
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < 10_000 else None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 10_000 else None
 
 
 def bounded(value, least, most):
@@ -96,7 +95,7 @@ def rows(said, dates, part):
     for date in dates:
         if part:
             first, last, _ = PARTS[part]
-            at = [at for at, time in enumerate(hours) if isinstance(time, str) and time[:10] == date and time[11:13].isdigit() and first <= int(time[11:13]) < last]
+            at = [at for at, time in enumerate(hours) if isinstance(time, str) and time[:10] == date and time[11:13].isdecimal() and first <= int(time[11:13]) < last]
             of = {name: [values[n] for n in at if n < len(values)] for name in ("weather_code", "temperature_2m", "precipitation_probability", "wind_speed_10m") for values in [column(hourly, name)]}
             found_row = row(date, part, of["weather_code"], of["temperature_2m"], of["temperature_2m"], of["precipitation_probability"], of["wind_speed_10m"])
         elif date in days:
@@ -143,10 +142,10 @@ def act(args, ctx):
     days = column(said.get("daily"), "time")
     try:
         today = datetime.date.fromisoformat(days[0])
-    except (IndexError, TypeError, ValueError):
+        dates = wanted(args, today)
+    except (IndexError, TypeError, ValueError, OverflowError):
         raise Refused("ServerError", f"{FORECAST} gave no forecast") from None
     part = args.get("part") or PART_OF.get(args.get("day"), "")
-    dates = wanted(args, today)
     told = list(rows(said, dates, ENGLISH.get(part, part)))
     if not told:
         raise Refused("TooFar", "the forecast does not reach that day")

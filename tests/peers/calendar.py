@@ -105,7 +105,9 @@ class Weather(http.server.BaseHTTPRequestHandler):
     """What open-meteo.com answers, as its documentation has it. A town called Liar has a forecast that is none."""
 
     PLACES = {"milano": ("Milano", "Lombardia", "Italia", 45.46, 9.19), "milan": ("Milan", "Lombardy", "Italy", 45.46, 9.19), "trieste": ("Trieste", "Friuli", "Italia", 45.65, 13.77)}
-    LIES = {"liar": "[]", "liars": '{"daily": {"time": 7}}', "liarx": "x" * 800_000, "liary": '{"daily": {"time": ["2026-13-40"]}}', "liarn": '{"current": {"temperature_2m": 1e999}, "daily": {"time": ["TODAY"], "weather_code": [true], "temperature_2m_min": [1e308], "temperature_2m_max": ["x"]}}'}
+    LIES = {"liar": "[]", "liars": '{"daily": {"time": 7}}', "liarx": "x" * 800_000, "liary": '{"daily": {"time": ["2026-13-40"]}}', "liarn": '{"current": {"temperature_2m": 1e999}, "daily": {"time": ["TODAY"], "weather_code": [true], "temperature_2m_min": [1e308], "temperature_2m_max": ["x"]}}',
+            "liarh": '{"daily": {"time": ["TODAY"], "weather_code": [' + "9" * 4_000 + ']}}', "liarf": '{"daily": {"time": ["9999-12-31"]}}',
+            "liard": '{"daily": {"time": ["TODAY"]}, "hourly": {"time": ["TODAYT\u00b2\u00b3:00"]}}'}
 
     def log_message(self, *_):
         pass
@@ -180,6 +182,10 @@ class Liar(http.server.BaseHTTPRequestHandler):
             self.answer(207, bytes(range(256)) * 100)
         elif user == "away":
             self.answer(301, Location="https://elsewhere.example/dav/")
+        elif user == "lost":
+            self.answer(301, Location="https://[no:address:99999/")
+        elif user == "letters":
+            self.answer(207, b'<?xml version="1.0" encoding="x-nobody-knows"?><a/>')
         elif user == "round":
             self.answer(301, Location="/.well-known/caldav")
         elif user == "drip":
@@ -197,6 +203,7 @@ class Liar(http.server.BaseHTTPRequestHandler):
         else:
             daily = "BEGIN:VEVENT\nUID:1\nDTSTART:19000101T000000Z\nRRULE:FREQ=DAILY;COUNT=99999999\nEND:VEVENT\n" * 2_000
             texts = {"endless": daily, "finer": "BEGIN:VEVENT\nUID:1\nDTSTART:20200101T000000Z\nRRULE:FREQ=SECONDLY\nSUMMARY:x\nEND:VEVENT\n",
+                     "first": "BEGIN:VEVENT\nUID:1\nRECURRENCE-ID:00010101T000000\nDTSTART:00010101T000000\nEND:VEVENT\nBEGIN:VEVENT\nUID:2\nDTSTART:99991231T000000\nDURATION:P99999W\nRRULE:FREQ=DAILY\nEND:VEVENT\n",
                      "nothing": "BEGIN:VEVENT\nDTSTART:99991399T999999\nRRULE:FREQ=\nEND:VEVENT\n" + "BEGIN:" * 1_000}
             text = "BEGIN:VCALENDAR\n" + texts.get(user, "") + "END:VCALENDAR\n"
             self.multistatus(f"<c:calendar-data>{text}</c:calendar-data>")

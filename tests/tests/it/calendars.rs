@@ -189,9 +189,12 @@ fn a_calendar_server_that_lies_is_told_as_one_and_costs_no_strike() {
         ("garbage", &["ServerError"]),
         ("away", &["Elsewhere"]),
         ("round", &["ServerError"]),
+        ("lost", &["ServerError"]),
+        ("letters", &["ServerError"]),
         ("drip", &["Timeout", "Unreachable"]),
         ("endless", &[""]),
         ("finer", &[""]),
+        ("first", &[""]),
         ("nothing", &[""]),
     ] {
         let (code, told) = add(&set, port, user, &["--name", user, "--json"], "a-parrot-repeats-it");

@@ -79,7 +79,7 @@ mod as_root {
     fn a_weather_service_that_lies_is_told_as_one_and_costs_no_strike() {
         let world = world();
         let set = set_of(&world);
-        for town in ["Liar", "Liars", "Liarx", "Liary", "Liarn"] {
+        for town in ["Liar", "Liars", "Liarx", "Liary", "Liarn", "Liarh", "Liarf", "Liard"] {
             let (code, answer) = set.run("weather_get", &[&format!("place={town}")]);
             let class = answer["result"]["error"]["class"].as_str().unwrap_or_default();
             assert!(code == 1 && ["ServerError", "TooFar"].contains(&class), "{town}: {answer:#}");
