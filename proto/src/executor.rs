@@ -177,6 +177,10 @@ pub struct Contract {
     /// Whether a call without a `place` is about the place of the household: policyd sets [`HOME`] to it.
     #[serde(default, skip_serializing_if = "is_no")]
     pub home_place: bool,
+    /// Pointers of paths that are only read by an executor that makes something new of them: that something is there does not
+    /// mean that it is replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<String>,
 }
 
 impl Contract {

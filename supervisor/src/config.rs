@@ -75,7 +75,7 @@ const PROGRAMS: &str = "[\
     \"/usr/bin/basename\", \"/usr/bin/cat\", \"/usr/bin/cmp\", \"/usr/bin/comm\", \"/usr/bin/cut\", \
     \"/usr/bin/date\", \"/usr/bin/diff\", \"/usr/bin/dirname\", \"/usr/bin/du\", \"/usr/bin/expand\", \
     \"/usr/bin/fold\", \"/usr/bin/grep\", \"/usr/bin/head\", \"/usr/bin/join\", \"/usr/bin/ls\", \
-    \"/usr/bin/md5sum\", \"/usr/bin/nl\", \"/usr/bin/paste\", \"/usr/bin/seq\", \"/usr/bin/sha256sum\", \
+    \"/usr/bin/md5sum\", \"/usr/bin/nl\", \"/usr/bin/paste\", \"/usr/bin/pdftotext\", \"/usr/bin/seq\", \"/usr/bin/sha256sum\", \
     \"/usr/bin/sort\", \"/usr/bin/stat\", \"/usr/bin/tac\", \"/usr/bin/tail\", \"/usr/bin/tr\", \
     \"/usr/bin/tsort\", \"/usr/bin/uniq\", \"/usr/bin/wc\"]";
 

@@ -201,6 +201,7 @@ mod tests {
             input: serde_json::json!({}),
             output: serde_json::json!({}),
             roles: Vec::new(),
+            reads: Vec::new(),
             offered: true,
             contract: String::new(),
             answer: metnos_proto::executor::answer::Answer::default(),

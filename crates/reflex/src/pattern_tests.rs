@@ -25,6 +25,7 @@ fn candidate(name: &str, class: &str, input: Value, roles: &[(&str, &str)], patt
         input,
         output,
         roles,
+        reads: Vec::new(),
         offered: true,
         contract: String::new(),
         answer: metnos_proto::executor::answer::Answer::default(),

@@ -164,6 +164,7 @@ pub fn candidate(name: &str, examples: &[&str]) -> Candidate {
         input: serde_json::json!({ "type": "object", "properties": { "path": { "type": "string" } } }),
         output: serde_json::json!({ "type": "object" }),
         roles: vec![("/path".to_owned(), "path".to_owned())],
+        reads: Vec::new(),
         offered: true,
         contract: String::new(),
         answer: metnos_proto::executor::answer::Answer::default(),

@@ -204,6 +204,7 @@ mod tests {
             input: json!({}),
             output: json!({}),
             roles: Vec::new(),
+            reads: Vec::new(),
             offered: true,
             contract: String::new(),
             answer: metnos_proto::executor::answer::Answer::default(),

@@ -12,7 +12,7 @@ pub const ALL_LISTED: &str = "*";
 
 /// What is listed where the configuration says nothing: programs that read and print, as Debian has them. Each runs no other
 /// one by itself.
-pub const DEFAULT: [&str; 28] = [
+pub const DEFAULT: [&str; 29] = [
     "/usr/bin/basename",
     "/usr/bin/cat",
     "/usr/bin/cmp",
@@ -31,6 +31,7 @@ pub const DEFAULT: [&str; 28] = [
     "/usr/bin/md5sum",
     "/usr/bin/nl",
     "/usr/bin/paste",
+    "/usr/bin/pdftotext",
     "/usr/bin/seq",
     "/usr/bin/sha256sum",
     "/usr/bin/sort",

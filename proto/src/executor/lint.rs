@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::commands;
 use super::pattern::{self, Part, SlotKind};
 use super::{Capability, Class, HOME, Manifest, OWN, PLACE, Role, Schema};
 
@@ -60,6 +61,13 @@ pub fn lint(manifest: &Manifest, schema: &Schema) -> Vec<LintFinding> {
         })
     {
         find("lint.home", format!("`home_place` needs the arguments `{PLACE}` and `{HOME}`, both texts"));
+    }
+    let is_path = |pointer: &String| manifest.args.get(pointer) == Some(&Role::Path);
+    if !manifest.contract.reads.is_empty()
+        && (manifest.effects.class != Class::SelfCreate || !manifest.contract.reads.iter().all(is_path))
+    {
+        let what = "`reads` names arguments with the role path, of an executor that makes something new (self_create)";
+        find("lint.reads", what.to_owned());
     }
     if let Some(what) = manifest.contract.own_file.as_deref().and_then(|file| own_file_finding(file, manifest)) {
         find("lint.own", what);
@@ -173,9 +181,13 @@ fn class_findings(manifest: &Manifest) -> Vec<(&'static str, String)> {
     if class == Class::Read && has("net") && manifest.account().is_none() {
         findings.push(("lint.class", "what has network may not be of class `read`".to_owned()));
     }
-    if reads && (has("fs_write") || has("exec")) {
-        let what = if told_a_path { "what writes to a path it is told" } else { "what may write or run a binary" };
+    if reads && has("fs_write") {
+        let what = if told_a_path { "what writes to a path it is told" } else { "what may write" };
         findings.push(("lint.class", format!("{what} may not be of class `{class}`")));
+    }
+    if reads && has("exec") && !runs_its_own(manifest) {
+        let what = "what is told the words of a command, or runs whatever the owner lists, may not be of class";
+        findings.push(("lint.class", format!("{what} `{class}`")));
     }
     if reads && manifest.contract.side_effects {
         findings.push(("lint.class", format!("an executor with side effects may not be of class `{class}`")));
@@ -214,6 +226,13 @@ fn class_findings(manifest: &Manifest) -> Vec<(&'static str, String)> {
         findings.push(("lint.class", "what receives a secret may not be of class `read`".to_owned()));
     }
     findings
+}
+
+/// Whether the manifest names each program that its code runs, and nobody tells it a word of a command: what runs is then a part
+/// of it, as its code is, and on what it can only read it changes nothing.
+fn runs_its_own(manifest: &Manifest) -> bool {
+    let named = !commands::declared(manifest).iter().any(|entry| entry == commands::ALL_LISTED);
+    named && !manifest.args.values().any(|role| *role == Role::Argv)
 }
 
 fn is_type(schema: &Value, name: &str) -> bool {

@@ -391,9 +391,33 @@ fn a_class_that_the_rest_denies_is_found() {
         m.sandbox.capabilities.extend(more.iter().cloned());
     };
     assert!(findings(|m| shell(m, &[])).is_empty());
+    // What reads may run a program that it names itself: nobody tells it another, or a word of a command.
+    let reads = |program: &str, role| {
+        let exec = Capability::Exec(vec![program.to_owned()]);
+        findings(|m| {
+            m.sandbox.capabilities.push(exec);
+            m.args = [("/many/*".to_owned(), role)].into();
+        })
+    };
+    assert!(reads("/usr/bin/wc", Role::Payload).is_empty());
+    assert_eq!(reads("*", Role::Payload), ["lint.class"]);
+    assert_eq!(reads("/usr/bin/wc", Role::Argv), ["lint.class"]);
     assert_eq!(findings(|m| shell(m, &[Capability::FsWrite(vec!["workspace/".to_owned()])])), ["lint.class"]);
     assert_eq!(findings(|m| m.effects.class = Class::Send), ["lint.class"]);
     assert_eq!(findings(|m| m.sandbox.quotas.writes_per_day = 1), ["lint.quota"]);
+}
+
+#[test]
+fn only_what_makes_something_new_says_which_paths_it_only_reads() {
+    let with = |class, pointer: &str| {
+        findings(|m| {
+            (m.effects.class, m.contract.side_effects) = (class, class != Class::Read);
+            m.contract.reads = vec![pointer.to_owned()];
+        })
+    };
+    assert_eq!(with(Class::Read, "/path"), ["lint.reads"]);
+    assert_eq!(with(Class::SelfModify, "/path"), ["lint.reads"]);
+    assert_eq!(with(Class::SelfCreate, "/other"), ["lint.reads"]);
 }
 
 #[test]

@@ -387,6 +387,9 @@ pub struct Candidate {
     pub output: Value,
     /// The role of each argument by JSON pointer: `path`, `payload`, ….
     pub roles: Vec<(String, String)>,
+    /// Pointers of paths that it only reads, although it makes something.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<String>,
     /// Whether a planner is shown it at all; what is not stands in no envelope. Missing means that it is.
     #[serde(default = "offered", skip_serializing_if = "is_offered")]
     pub offered: bool,
@@ -429,6 +432,7 @@ impl Candidate {
             input,
             output: schema.shown(schema.output()),
             roles: roles.map(|(pointer, role)| (pointer.clone(), role.name().to_owned())).collect(),
+            reads: manifest.contract.reads.clone(),
             offered: manifest.contract.offered,
             contract: String::new(),
             answer: manifest.answer.clone(),

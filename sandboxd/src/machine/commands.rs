@@ -11,6 +11,8 @@ use rustix::fs::Access;
 use crate::machine::elf::Needs;
 use crate::machine::libraries::{self, Cache};
 
+/// Why a program is missing that no package has brought.
+pub const NOT_INSTALLED: &str = "it is not installed";
 /// The most bytes of a program.
 const MAX_PROGRAM: u64 = 256 << 20;
 
@@ -50,6 +52,12 @@ impl Programs {
         let said = self.missing.iter().find(|(missing, _)| missing == path);
         said.map(|(_, why)| why.clone()).unwrap_or_default()
     }
+
+    /// Whether this one is on no disk, rather than there and not to be shown.
+    #[must_use]
+    pub fn is_not_installed(&self, path: &str) -> bool {
+        self.missing.iter().any(|(missing, why)| missing == path && why == NOT_INSTALLED)
+    }
 }
 
 /// The listed programs that can be shown, and why the others are not. `loader` is the interpreter's own: every
@@ -75,7 +83,7 @@ fn look(
     cache: &Cache,
 ) -> Result<Vec<String>, String> {
     let place = Path::new(path);
-    let real = place.canonicalize().map_err(|_| "it is not installed".to_owned())?;
+    let real = place.canonicalize().map_err(|_| NOT_INSTALLED.to_owned())?;
     if real != place {
         return Err(format!("it is a link to {}; list that file itself", real.display()));
     }

@@ -192,8 +192,8 @@ impl Installation {
         Ok(found)
     }
 
-    /// The programs that a manifest declares: each must be listed, and each that it names must be there. Of those it takes as
-    /// they are listed, those that are there.
+    /// The programs that a manifest declares: each must be listed. One that is not installed is left out, and its executor says
+    /// so; one that it names and that is there must be fit to be shown.
     fn commands(&self, manifest: &Manifest) -> Result<Vec<Command>, PlanError> {
         let granted = commands::granted(manifest, &self.programs.listed).map_err(PlanError::UnlistedProgram)?;
         let declared = commands::declared(manifest);
@@ -201,7 +201,7 @@ impl Installation {
         for path in granted {
             match self.programs.found.iter().find(|command| command.path == path) {
                 Some(command) => found.push(command.clone()),
-                None if declared.iter().any(|entry| entry == path) => {
+                None if declared.iter().any(|entry| entry == path) && !self.programs.is_not_installed(path) => {
                     return Err(PlanError::NoProgram(path.to_owned(), self.programs.why_not(path)));
                 }
                 None => {}

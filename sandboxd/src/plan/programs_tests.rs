@@ -61,6 +61,21 @@ fn another_list_of_programs_is_another_sandbox_only_for_whom_it_concerns() {
 }
 
 #[test]
+fn program_that_is_not_installed_is_left_out_even_where_it_is_named() {
+    let wanted = "{ exec = [\"/usr/bin/none\", \"/usr/bin/wc\"] }";
+    let plan = granted(&installation(), "shell-listed", wanted).unwrap();
+    assert_eq!(plan.spec().commands, ["/usr/bin/wc"]);
+    // Once it is there, it is another sandbox, which the owner is shown first.
+    let mut later = installation();
+    later.programs.missing.clear();
+    later
+        .programs
+        .found
+        .push(crate::machine::commands::Command { path: "/usr/bin/none".to_owned(), libraries: vec![] });
+    assert_ne!(granted(&later, "shell-listed", wanted).unwrap().hash(), plan.hash());
+}
+
+#[test]
 fn no_plan_lets_anything_be_executed_that_is_not_listed() {
     let good = granted(&installation(), "shell-listed", RUNS_ALL).unwrap();
     let with = |change: &dyn Fn(&mut Spec)| {

@@ -6,7 +6,7 @@ use metnos_proto::executor::Manifest;
 use metnos_proto::ids::Blake3;
 
 use super::{Installation, Plan, PlanError};
-use crate::machine::commands::{Command, Programs};
+use crate::machine::commands::{Command, NOT_INSTALLED, Programs};
 use crate::machine::interpreter::{Interpreter, NetParts};
 
 /// The installation.
@@ -38,7 +38,7 @@ pub fn installation() -> Installation {
         },
         programs_seccomp: [Blake3::of(b"programs"), Blake3::of(b"programs start")],
         programs: Programs {
-            listed: ["/usr/bin/ls", "/usr/bin/none", "/usr/bin/wc"].map(str::to_owned).to_vec(),
+            listed: ["/usr/bin/awk", "/usr/bin/ls", "/usr/bin/none", "/usr/bin/wc"].map(str::to_owned).to_vec(),
             found: vec![
                 Command {
                     path: "/usr/bin/wc".to_owned(),
@@ -52,7 +52,9 @@ pub fn installation() -> Installation {
                     ],
                 },
             ],
-            missing: vec![("/usr/bin/none".to_owned(), "it is not installed".to_owned())],
+            missing: [("/usr/bin/awk", "it is a link to /usr/bin/mawk"), ("/usr/bin/none", NOT_INSTALLED)]
+                .map(|(path, why)| (path.to_owned(), why.to_owned()))
+                .to_vec(),
         },
     }
 }

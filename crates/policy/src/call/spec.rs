@@ -154,6 +154,8 @@ pub struct Spec {
     pub own_file: bool,
     /// Policyd has somebody of the household told what its arguments say, and it reaches nobody else.
     pub tells: bool,
+    /// The pointers of paths that it only reads, although it makes something.
+    pub reads: Vec<String>,
 }
 
 impl Spec {
@@ -174,6 +176,7 @@ impl Spec {
             thinks: manifest.mind.is_some(),
             own_file: manifest.contract.own_file.is_some(),
             tells: manifest.message.is_some(),
+            reads: manifest.contract.reads.clone(),
             roles: manifest.args.iter().map(|(pattern, role)| (pattern.clone(), *role)).collect(),
             output: OutputSpec {
                 // The discriminator of every result is a constant of the contract, not data.
@@ -217,6 +220,7 @@ impl Spec {
             thinks: flag("thinks"),
             own_file: false,
             tells: false,
+            reads: Vec::new(),
             roles: roles
                 .map(|(argument, role)| {
                     let pointer = if argument.starts_with('/') { argument.clone() } else { json::child("", argument) };

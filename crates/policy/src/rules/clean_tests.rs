@@ -127,6 +127,19 @@ fn existing_file_is_replaced_only_when_owner_named_it() {
 }
 
 #[test]
+fn path_that_is_only_read_is_not_replaced_by_what_is_made_of_it() {
+    let mut bench = Bench::new("pack them", "self_create", json!({"path": "path", "to": "path"}));
+    let photos = json!({"path": "photos", "to": "photos.zip"});
+    assert_eq!(says(&with_files(&bench, &photos, &["/path"], &[])), (Ask, "self_modify.selector"));
+    bench.spec.reads = vec!["/path".to_owned()];
+    assert_eq!(says(&with_files(&bench, &photos, &["/path"], &[])), (Allow, "self_create.clean"));
+    assert_eq!(says(&with_files(&bench, &photos, &["/path", "/to"], &[])), (Ask, "self_modify.selector"));
+    // A file of secrets that is read is opened, whatever is made of it.
+    let secret = json!({"path": "keys/server.pem", "to": "keys/a.zip"});
+    assert_eq!(says(&with_files(&bench, &secret, &["/path"], &["/path"])).1, "secret.file");
+}
+
+#[test]
 fn a_list_that_is_called_by_its_name_is_added_to_and_not_replaced() {
     let args = json!({"path": "path", "text": "payload"});
     let list = json!({"path": "notes/shopping.md", "text": "milk"});

@@ -112,7 +112,8 @@ fn replaces(case: &Case<'_>) -> bool {
     let there = &case.asked.files.there;
     let places = || case.fields.of_roles(&[Role::Path, Role::Selector]);
     let told = || case.fields.of_roles(&[Role::Flag]).any(|field| field.value == Some(&Value::Bool(true)));
-    places().any(|field| there.contains(&field.pointer)) || places().next().is_some() && told()
+    let only_read = |field: &Field<'_>| case.asked.spec.reads.contains(&field.pointer);
+    places().any(|field| there.contains(&field.pointer) && !only_read(field)) || places().next().is_some() && told()
 }
 
 fn self_modify(case: &Case<'_>) -> Ruling {

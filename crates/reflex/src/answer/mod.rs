@@ -437,6 +437,7 @@ mod tests {
             input: json!({}),
             output,
             roles: Vec::new(),
+            reads: Vec::new(),
             offered: true,
             contract: String::new(),
             answer: metnos_proto::executor::answer::Answer::default(),
