@@ -6,16 +6,7 @@ named. Its bytes leave beside the result, in pieces.
 
 import os
 
-from metnos_files import FILE, Refused, answer, one_name, open_below, split_file
-
-# `hashlib` would load OpenSSL's library, which is not part of this sandbox, and cost more than the reading.
-try:
-    from _sha256 import sha256
-except ImportError:
-    try:
-        from _sha2 import sha256
-    except ImportError:
-        from hashlib import sha256
+from metnos_files import FILE, Refused, answer, one_name, open_below, sha256, split_file
 
 # What the manifest says.
 MOST_BYTES = 20 << 20

@@ -6,16 +6,7 @@ opened is the file that was named.
 
 import os
 
-from metnos_files import FILE, Refused, answer, open_below, read_whole, split_file
-
-# `hashlib` would load OpenSSL's library, which is not part of this sandbox, and cost more than the reading.
-try:
-    from _sha256 import sha256
-except ImportError:
-    try:
-        from _sha2 import sha256
-    except ImportError:
-        from hashlib import sha256
+from metnos_files import FILE, Refused, answer, open_below, read_whole, sha256, split_file
 
 MOST_BYTES = 4_000_000
 MOST_RESULT_BYTES = 4 * 1024 * 1024 - 16_384

@@ -9,6 +9,7 @@ import stat
 import time
 
 from metnos_files import MOST_LOCKED, TRASH, Draft, Refused, answer, is_draft, lock, look, read_whole, refused, rename_new, seen, split, trash_name, walk_to
+from metnos_walk import state
 
 MOST_BYTES = 8_000_000
 # The largest file that lines are taken out of where others have added to it since.
@@ -110,6 +111,25 @@ def unwrite(folder, name, path, keep, note):
     if before is not None and not rename_new(trash_name(name, keep), name, folder, path):
         where = f"what it was before is {trash_name(name, keep)}" + (f", and what was written {aside}" if aside else "")
         raise Refused("Exists", f"{path} was made anew by others at this very moment; {where}")
+    return "restored", aside
+
+
+def unmake(folder, path, keep, note):
+    """Puts aside what was made beside something; a folder only when all in it is as it was made."""
+    name = note.get("name")
+    if not isinstance(name, str) or "/" in name or name in ("", ".", ".."):
+        raise Refused("Changed", f"the record of what was made of {path} cannot be read; nothing was changed")
+    here, aside = look(name, folder, name), trash_name(f"undone-{name}", keep)
+    made = note.get("made") if isinstance(note.get("made"), dict) else {}
+    before = look(aside, folder, name)
+    if before is not None and before.st_ino == made.get("ino"):
+        return "nothing", aside
+    if here is None or here.st_ino != made.get("ino"):
+        return gone(folder, made, name)
+    is_folder = stat.S_ISDIR(here.st_mode)
+    if is_folder and state(name, folder, name) != made.get("state") or not is_folder and seen(here) != made:
+        raise Refused("Changed", f"{name} was changed since it was made; nothing was changed back")
+    give(name, aside, folder, name)
     return "restored", aside
 
 
@@ -243,6 +263,8 @@ def act(args, ctx):
             what, aside = unmove(folder, names[-1], path, to[-1], note)
         elif of in ("fs_write", "list_remove", "contact_add"):
             what, aside = unwrite(folder, names[-1], path, keep, note)
+        elif of in ("archive_pack", "archive_unpack", "table_convert"):
+            what, aside = unmake(folder, path, keep, note)
         elif of == "inbox_add":
             what, aside = unkeep(folder, path, keep, note)
         else:

@@ -39,6 +39,15 @@ def answer(act, args, ctx):
         return {"ok": False, "error": {"class": error.error_class, "message": str(error)}}
 
 
+# `hashlib` would load OpenSSL's library, which is not part of this sandbox, and cost more than the reading.
+try:
+    from _sha256 import sha256
+except ImportError:
+    try:
+        from _sha2 import sha256
+    except ImportError:
+        from hashlib import sha256
+
 # Paths.
 
 def split(path, top=False, example="notes/a.md"):
@@ -84,6 +93,25 @@ def split_change(path):
     if any(is_draft(name) for name in names):
         raise Refused("PermissionDenied", f"{path} is the name of a draft, which no file may have")
     return names
+
+
+#: Names that nothing gets that is made beside something else, at the top of the workspace: what stands there is Metnos's own.
+OWN_NAMES = frozenset(("people", "executors", "soul.md", "telos.md", "identity.md", "user.md", "memory.md", "agents.md"))
+
+
+def beside(names, args, name):
+    """The names that lead to what is made of a thing, in the folder where that lies: as `to` says, or called `name`. So what is
+    private stays so."""
+    if "to" not in args:
+        made = split_change("/".join([*names[:-1], name]))
+        if name.startswith(".") or len(made) == 1 and name.casefold() in OWN_NAMES:
+            raise Refused("BadPath", f"{name} cannot be the name of what is made; say another one")
+        return made
+    made = split_change(args["to"])
+    if made[:-1] != names[:-1]:
+        place = "/".join(names[:-1]) or "the top of the workspace"
+        raise Refused("OtherFolder", f"{args['to']} lies in another folder; it can be made in {place}")
+    return made
 
 
 def refused(error, path, what="be changed"):

@@ -1,7 +1,8 @@
-"""What the executors that find and count files share, part of the file library (`files.py`): patterns of names, kinds by
-ending, and times of change. `host.py` makes it the module `metnos_find`. It opens no file.
+"""What the executors that find, count and search files share, part of the file library (`files.py`): patterns of names, kinds
+by ending, words in any form, and times of change. `host.py` makes it the module `metnos_find`. It opens no file.
 """
 
+import re
 import stat
 import time
 
@@ -225,3 +226,78 @@ class Wanted:
         if self.after is not None and status.st_mtime < self.after or self.before is not None and status.st_mtime >= self.before:
             return False
         return self.glob is None or self.glob.fits(path)
+
+
+# Words in any of their plain forms.
+
+WORD = re.compile(r"[^\W_]+")
+PLAIN = str.maketrans("àáâäèéêëìíîïòóôöùúûüñç", "aaaaeeeeiiiioooouuuunc")
+# What says nothing of what is looked for, in English and Italian.
+EMPTY = frozenset(
+    "a an the of for to in on at by with and or my our your his her their is are "
+    "il lo la i gli le l un uno una di del dello della dei degli delle dell a al allo alla ai agli alle all da dal dalla "
+    "in nel nella nei nelle nell su sul sulla sui sulle per con e o mio mia miei mie nostro nostra è".split()
+)
+
+
+def stem(word):
+    """What the plain forms of a word share: one and many, in English and Italian, with and without an accent."""
+    word = word.casefold().translate(PLAIN)
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    while len(word) > 3 and word[-1] in "aeioy":
+        word = word[:-1]
+    return word[:-1] if len(word) > 3 and word.endswith(("ch", "gh")) else word
+
+
+class Found:
+    """Where a line begins to fit."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def start(self):
+        return self.at
+
+
+class Words:
+    """Looks for each word of a text by itself: all must stand in the line or in the file's name, in any order and any plain form.
+
+    A line of `pancakes.md` is about pancakes; at least one word must stand in the line itself.
+    """
+
+    def __init__(self, text):
+        words = [found.group() for found in WORD.finditer(text)]
+        self.stems = {stem(word) for word in words if word.casefold() not in EMPTY} or {stem(word) for word in words}
+        if not self.stems:
+            raise Refused("BadPattern", "the pattern holds no word; name at least one")
+        self.wanted = self.stems
+
+    def of_file(self, path):
+        """Takes the words in a file's name as said by each of its lines."""
+        name = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        self.wanted = self.stems - {stem(found.group()) for found in WORD.finditer(name)} or self.stems
+
+    def search(self, line):
+        first, left = None, set(self.wanted)
+        for found in WORD.finditer(line):
+            one = stem(found.group())
+            if one in self.wanted:
+                first = found.start() if first is None else first
+                left.discard(one)
+                if not left:
+                    return Found(first)
+        return None
+
+    def lines_of(self, text, path):
+        """The lines of a text that hold the words, those with the most of them first; nothing when one of them stands neither
+        in the text nor in the file's name."""
+        name = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        left = self.stems - {stem(found.group()) for found in WORD.finditer(name)}
+        found = []
+        for at, line in enumerate(text.split("\n")):
+            here = {stem(word.group()) for word in WORD.finditer(line)} & self.stems
+            if here:
+                left -= here
+                found.append((-len(here), at, line))
+        return None if left else [line for _, _, line in sorted(found)]

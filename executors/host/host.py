@@ -33,6 +33,8 @@ NET = "/metnos/net.py"
 # What executors with network share; the first is what the others are made with.
 NET_LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("web", "mail", "calendar")}
 LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("files", "walk", "find", "lists", "contacts")}
+# What large parts of the file library are for, few executors are; so each is loaded when the code names it.
+NAMED_LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("programs", "documents", "tables")}
 LONGEST_LOG_LINE = 4096
 # The most bytes of a piece of a file.
 PIECE = 1 << 16
@@ -419,6 +421,9 @@ def main(role, modules):
         # A fresh interpreter has it only when the code says its name.
         if "metnos_files" not in sys.modules and not LIBRARY.keys().isdisjoint(code.co_names):
             load_files(seal)
+        for name, path in NAMED_LIBRARY.items():
+            if name in code.co_names:
+                load_module(name, path)
         # It is there for those alone who have network.
         if not NET_LIBRARY.keys().isdisjoint(code.co_names):
             for name, path in NET_LIBRARY.items():

@@ -7,7 +7,7 @@ import os
 import stat
 import time
 
-from metnos_files import FOLDER, Refused, is_draft, is_kept_back, is_secret_name, look, refused
+from metnos_files import FOLDER, Refused, is_draft, is_kept_back, is_secret_name, look, refused, sha256
 
 # How many of the folders between the top of a walk and its place are open at once, and how deep a walk goes.
 HELD = 8
@@ -214,6 +214,46 @@ def count(name, folder, path, ctx, most=1_000_000):
     finally:
         trail.close()
     return found
+
+
+def state(name, folder, path, most=2_000, deepest=40):
+    """What tells a folder and all in it from every other, and from itself after a change; nothing where it holds more than so
+    much."""
+    digest, pending = sha256(), [[name]]
+    try:
+        while pending:
+            names = pending.pop()
+            here = descend(folder, names)
+            try:
+                for below in sorted(os.listdir(here)):
+                    most -= 1
+                    if most < 0 or len(names) > deepest:
+                        return ""
+                    status = os.lstat(below, dir_fd=here)
+                    is_folder = stat.S_ISDIR(status.st_mode)
+                    # A folder's own time of change tells of a change in it, which is looked at by itself.
+                    seen = (status.st_ino,) if is_folder else (status.st_ino, status.st_size, status.st_mtime_ns)
+                    place = "/".join([*names[1:], below])
+                    digest.update(f"{place}\0{seen}\0".encode("utf-8", "surrogateescape"))
+                    if is_folder:
+                        pending.append([*names, below])
+            finally:
+                os.close(here)
+    except OSError as error:
+        raise refused(error, path, "be looked at") from None
+    return digest.hexdigest()
+
+
+def descend(folder, names):
+    """Opens the folder that `names` lead to from an open one."""
+    here = os.dup(folder)
+    for name in names:
+        try:
+            below = os.open(name, FOLDER, dir_fd=here)
+        finally:
+            os.close(here)
+        here = below
+    return here
 
 
 def is_cover(status, trail):

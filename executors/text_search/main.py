@@ -10,7 +10,7 @@ import re
 import stat
 
 from metnos_files import FILE, Refused, answer, is_secret_content, open_below, split
-from metnos_find import Glob
+from metnos_find import Glob, Words
 from metnos_walk import Walk
 
 DEFAULT_LIMIT = 100
@@ -54,66 +54,6 @@ def compiled(args):
         raise Refused("BadPattern", f"the pattern cannot be read: {str(error) or 'it is too deep'}") from None
 
 
-WORD = re.compile(r"[^\W_]+")
-PLAIN = str.maketrans("àáâäèéêëìíîïòóôöùúûüñç", "aaaaeeeeiiiioooouuuunc")
-# What says nothing of what is looked for, in English and Italian.
-EMPTY = frozenset(
-    "a an the of for to in on at by with and or my our your his her their is are "
-    "il lo la i gli le l un uno una di del dello della dei degli delle dell a al allo alla ai agli alle all da dal dalla "
-    "in nel nella nei nelle nell su sul sulla sui sulle per con e o mio mia miei mie nostro nostra è".split()
-)
-
-
-def stem(word):
-    """What the plain forms of a word share: one and many, in English and Italian, with and without an accent."""
-    word = word.casefold().translate(PLAIN)
-    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
-        word = word[:-1]
-    while len(word) > 3 and word[-1] in "aeioy":
-        word = word[:-1]
-    return word[:-1] if len(word) > 3 and word.endswith(("ch", "gh")) else word
-
-
-class Found:
-    """Where a line begins to fit."""
-
-    def __init__(self, at):
-        self.at = at
-
-    def start(self):
-        return self.at
-
-
-class Words:
-    """Looks for each word of a text by itself: all must stand in the line or in the file's name, in any order and any plain form.
-
-    A line of `pancakes.md` is about pancakes; at least one word must stand in the line itself.
-    """
-
-    def __init__(self, text):
-        words = [found.group() for found in WORD.finditer(text)]
-        self.stems = {stem(word) for word in words if word.casefold() not in EMPTY} or {stem(word) for word in words}
-        if not self.stems:
-            raise Refused("BadPattern", "the pattern holds no word; name at least one")
-        self.wanted = self.stems
-
-    def of_file(self, path):
-        """Takes the words in a file's name as said by each of its lines."""
-        name = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-        self.wanted = self.stems - {stem(found.group()) for found in WORD.finditer(name)} or self.stems
-
-    def search(self, line):
-        first, left = None, set(self.wanted)
-        for found in WORD.finditer(line):
-            one = stem(found.group())
-            if one in self.wanted:
-                first = found.start() if first is None else first
-                left.discard(one)
-                if not left:
-                    return Found(first)
-        return None
-
-
 def shown(line, start=0):
     """A line as it is shown: of a long one what surrounds the match."""
     if len(line) <= MOST_SHOWN:
@@ -152,6 +92,9 @@ class Search:
         self.bytes += size
         content = b"".join(parts)
         if size > MOST_FILE_BYTES or b"\0" in content[:8192] or os.fstat(file).st_nlink > 1 or is_secret_content(content):
+            return None
+        if content.startswith(b"%PDF-"):
+            # Some are made of plain characters, and none of them is what its pages say.
             return None
         try:
             return content.decode("utf-8")

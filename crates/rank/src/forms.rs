@@ -9,7 +9,7 @@ use super::words::{Language, stemmed, words};
 /// Words that say what kind of thing a name is of, and not which one: "the note about …", "il file …".
 const KINDS: &str = "file files document documents doc docs documento documenti folder folders directory cartella cartelle \
     note notes nota appunto appunti list lists lista liste elenco elenchi text texts testo testi page pagina table tables \
-    tabella tabelle md txt csv json one ones";
+    tabella tabelle md txt csv json pdf pdfs docx odt pptx odp xlsx ods zip zips one ones";
 
 /// The endings of a file's name and of a word of it are cut off before they are compared; a longer one is no ending.
 const MAX_ENDING: usize = 8;

@@ -13,7 +13,7 @@ const TUNED: &str = include_str!("../tests/data/household-tuned.jsonl");
 const HELD: &str = include_str!("../tests/data/household-held.jsonl");
 
 /// What lies in the workspace of those who speak.
-const ENGLISH: [&str; 16] = [
+const ENGLISH: [&str; 19] = [
     "notes/shopping.md",
     "notes/todo.md",
     "notes/packing.md",
@@ -26,12 +26,15 @@ const ENGLISH: [&str; 16] = [
     "data/expenses.csv",
     "photos/sea.jpg",
     "docs/contract.pdf",
+    "docs/insurance.odt",
+    "data/budget.xlsx",
+    "inbox/holidays.zip",
     "notes/",
     "recipes/",
     "photos/",
     "docs/",
 ];
-const ITALIAN: [&str; 16] = [
+const ITALIAN: [&str; 19] = [
     "notes/spesa.md",
     "notes/cose-da-fare.md",
     "notes/valigia.md",
@@ -44,6 +47,9 @@ const ITALIAN: [&str; 16] = [
     "dati/conti.csv",
     "foto/mare.jpg",
     "documenti/contratto.pdf",
+    "documenti/assicurazione.odt",
+    "dati/bilancio.xlsx",
+    "inbox/vacanze.zip",
     "notes/",
     "ricette/",
     "foto/",
@@ -69,6 +75,43 @@ fn the_largest_of_the_spese_is_no_shopping() {
             }
         }
     }
+}
+
+#[test]
+fn a_workbook_is_asked_like_any_table_and_read_by_what_reads_workbooks() {
+    for (text, lang) in [
+        ("show the table budget.xlsx", Lang::En),
+        ("sum of amount in the budget", Lang::En),
+        ("how many rows does the budget have", Lang::En),
+        ("mostra la tabella del bilancio", Lang::It),
+        ("qual è il totale degli importi in bilancio.ods", Lang::It),
+    ] {
+        let named = ["data/budget.xlsx", "dati/bilancio.ods"].map(named).to_vec();
+        let envelope = Envelope { named, ..envelope_of(shipped(), lang) };
+        let Reply::Plan(found) = plan(text, &envelope) else { panic!("{text}") };
+        let made: Vec<&str> = found.calls.iter().map(|call| call.executor.as_str()).collect();
+        assert_eq!(made, ["table_read", "csv_query"], "{text}");
+    }
+}
+
+#[test]
+fn what_reads_a_kind_of_file_is_called_for_that_kind_alone() {
+    let files = ["notes/lease.md", "documents/bill.pdf", "documents/letter.docx", "photos/sea.jpg", "documents/"];
+    let envelope = Envelope { named: files.map(named).to_vec(), ..envelope_of(shipped(), Lang::En) };
+    let call = |text: &str| {
+        let Reply::Plan(found) = plan(text, &envelope) else { return String::new() };
+        format!("{} {}", found.calls[0].executor, found.calls[0].arguments)
+    };
+    assert_eq!(call("read the bill"), r#"pdf_text {"path":"documents/bill.pdf"}"#);
+    assert_eq!(call("read BILL.PDF"), r#"pdf_text {"path":"BILL.PDF"}"#);
+    assert_eq!(call("read the letter"), r#"doc_text {"path":"documents/letter.docx"}"#);
+    assert_eq!(call("read the lease"), r#"fs_read {"path":"notes/lease.md"}"#);
+    assert_eq!(call("zip the documents folder"), r#"archive_pack {"path":"documents"}"#);
+    // What no executor reads as a text stays with the one that says so.
+    assert_eq!(call("read photos/sea.jpg"), r#"fs_read {"path":"photos/sea.jpg"}"#);
+    assert_eq!(call("unzip the bill"), "");
+    // Whatever else is done with a file has nothing to do with how it is read.
+    assert_eq!(call("delete documents/bill.pdf"), r#"fs_delete {"path":"documents/bill.pdf"}"#);
 }
 
 #[test]

@@ -26,7 +26,7 @@ use serde_json::{Map, Value, json};
 
 use answer::speech::Doubt;
 use matching::ability::Ability;
-use matching::contract::Want;
+use matching::contract::{Slot, Want};
 use matching::pattern::{Request, Vocabulary};
 use matching::slots::{Filled, Words};
 use matching::{Covered, MARGIN, Match, Producer};
@@ -498,8 +498,9 @@ impl Reflex<'_> {
         let (mut arguments, mut literals) = (filled.arguments.clone(), filled.literals.clone());
         let ability_of = &self.abilities[ability];
         // Whatever changes something has its places named in full.
-        let paths =
-            ability_of.slots.iter().filter(|slot| slot.want == Want::Path && ability_of.candidate.class == READ);
+        let of = &ability_of.candidate;
+        let only_read = |slot: &&Slot| of.class == READ || of.reads.contains(&slot.pointer());
+        let paths = ability_of.slots.iter().filter(|slot| slot.want == Want::Path).filter(only_read);
         for slot in paths {
             let found = arguments.get(&slot.name).and_then(Value::as_str).and_then(|typed| self.place_of(typed));
             if let Some(found) = found {

@@ -29,6 +29,18 @@ fn every_example_of_every_shipped_manifest_gives_its_arguments() {
     assert!(broken.is_empty(), "{} are broken: {broken:#?}", broken.len());
 }
 
+/// At its birth an executor may be the first one that there is.
+#[test]
+fn every_example_of_every_shipped_manifest_holds_without_the_others() {
+    let all = release();
+    let broken: Vec<String> = all
+        .iter()
+        .flat_map(|one| examples::broken(std::slice::from_ref(one), one))
+        .map(|broken| broken.to_string())
+        .collect();
+    assert!(broken.is_empty(), "{} are broken: {broken:#?}", broken.len());
+}
+
 #[test]
 fn envelope_of_all_shipped_executors_is_small() {
     let envelope = envelope_of(release(), Lang::En);

@@ -295,6 +295,14 @@ said-nothing-sent = Note: nothing was sent in this turn.
 said-line = line { $line }
 said-lines = lines { $lines }
 said-act = { $executor ->
+    [archive_pack] { $count ->
+        [one] 1 archive made
+       *[other] { $count } archives made
+    }
+    [archive_unpack] { $count ->
+        [one] 1 archive unpacked
+       *[other] { $count } archives unpacked
+    }
     [calendar_add] { $count ->
         [one] 1 event put on the calendar
        *[other] { $count } events put on the calendar
@@ -335,6 +343,10 @@ said-act = { $executor ->
         [one] 1 program run
        *[other] { $count } programs run
     }
+    [table_convert] { $count ->
+        [one] 1 table converted
+       *[other] { $count } tables converted
+    }
     [undo] the last change taken back
    *[other] { $count ->
         [one] { $executor }
@@ -342,27 +354,36 @@ said-act = { $executor ->
     }
 }
 said-try = { $executor ->
+    [archive_pack] packing an archive
+    [archive_unpack] unpacking an archive
     [calendar_add] putting an event into the calendar
     [calendar_events] looking into the calendar
     [calendar_find_free] looking for free time
     [calendar_restore] taking an event off the calendar
     [contact_add] writing down a contact
     [csv_query] reading a table
+    [doc_find] searching the documents
+    [doc_text] reading a document
     [fs_append] adding to a file
     [fs_delete] moving a file or folder to the trash
+    [fs_hash] comparing a file
     [fs_list] listing a folder
     [fs_move] moving a file or folder
     [fs_read] reading a file
     [fs_restore] bringing a file or folder back
     [fs_write] writing a file
+    [image_info] looking at an image
     [imap_fetch] reading a mail
     [imap_fetch_headers] listing the mails
     [imap_search] looking for mails
     [imap_status] looking into the mailbox
     [note_add] adding a note
     [notify] sending a message
+    [pdf_text] reading a PDF
     [schedule] planning a reminder
     [shell_run] running a program
+    [table_convert] converting a table
+    [table_read] reading a workbook
     [text_search] searching the files
     [undo] taking back the last change
     [weather_get] looking up the weather
@@ -382,6 +403,8 @@ card-cost = Cost
 card-why = Why it is asked
 card-who = Who may answer
 card-does = { $executor ->
+    [archive_pack] packs files into an archive
+    [archive_unpack] unpacks an archive into a new folder
     [calendar_add] puts an event on the calendar
     [calendar_restore] takes an event off the calendar again
     [contact_add] writes down a contact
@@ -396,6 +419,7 @@ card-does = { $executor ->
     [note_add] writes down a note
     [notify] sends a message
     [shell_run] runs a program on this machine
+    [table_convert] makes a file of a table
     [telegram_send] sends a message on Telegram
     [weather_get] asks open-meteo.com on the internet for the weather
     [web_fetch] reads a page of the internet
@@ -418,33 +442,40 @@ card-argument = { $name ->
     [done] only what is done
     [everybody] for everybody
     [folder] a whole folder
+    [format] in which format
     [heading] title
     [home] where the household is
     [italian] in Italian
     [keep] kept for taking back as
     [lang] language
+    [limit] how many at most
     [mail] mail address
     [message] what is said
     [minutes] for how many minutes
     [name] who or what
     [of] what was done
     [offset] clock, against UTC
+    [other] and the other file
     [overwrite] replaces what is there
     [own] in the private folder
+    [page] page
     [part] part of the day
     [path] file
     [person] to whom
     [phone] phone number
     [place] where
     [rain] about rain
+    [sheet] which sheet
     [stdin] what the program reads
     [temperature] about the temperature
     [text] what is noted
     [title] what it is called
     [to] new name
+    [to_page] to page
     [url] address
     [when] when it is
     [wind] about wind
+    [words] what is looked for
    *[other] { $name }
 }
 card-class = { $class ->
@@ -634,6 +665,9 @@ undo-act = { $state ->
         [calendar_add] The event is off the calendar again.
         [contact_add] The contacts are as they were before.
         [inbox_add] { $path } is taken out of the inbox again.
+        [archive_pack] The archive that was made of { $path } is gone again.
+        [archive_unpack] What was unpacked from { $path } is gone again.
+        [table_convert] The file that was made of { $path } is gone again.
         [reminder] I will not remind you of this any more: { $path }.
        *[other] What { $executor } did is taken back.
     }

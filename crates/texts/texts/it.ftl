@@ -295,6 +295,14 @@ said-nothing-sent = Nota: in questo turno non è stato inviato nulla.
 said-line = riga { $line }
 said-lines = righe { $lines }
 said-act = { $executor ->
+    [archive_pack] { $count ->
+        [one] 1 archivio creato
+       *[other] { $count } archivi creati
+    }
+    [archive_unpack] { $count ->
+        [one] 1 archivio estratto
+       *[other] { $count } archivi estratti
+    }
     [calendar_add] { $count ->
         [one] 1 evento messo sul calendario
        *[other] { $count } eventi messi sul calendario
@@ -335,6 +343,10 @@ said-act = { $executor ->
         [one] 1 programma eseguito
        *[other] { $count } programmi eseguiti
     }
+    [table_convert] { $count ->
+        [one] 1 tabella convertita
+       *[other] { $count } tabelle convertite
+    }
     [undo] l'ultima modifica è stata annullata
    *[other] { $count ->
         [one] { $executor }
@@ -342,27 +354,36 @@ said-act = { $executor ->
     }
 }
 said-try = { $executor ->
+    [archive_pack] creare un archivio
+    [archive_unpack] estrarre un archivio
     [calendar_add] mettere un evento sul calendario
     [calendar_events] guardare il calendario
     [calendar_find_free] cercare del tempo libero
     [calendar_restore] togliere un evento dal calendario
     [contact_add] annotare un contatto
     [csv_query] leggere una tabella
+    [doc_find] cercare nei documenti
+    [doc_text] leggere un documento
     [fs_append] aggiungere a un file
     [fs_delete] mettere nel cestino un file o una cartella
+    [fs_hash] confrontare un file
     [fs_list] elencare una cartella
     [fs_move] spostare un file o una cartella
     [fs_read] leggere un file
     [fs_restore] ripristinare un file o una cartella
     [fs_write] scrivere un file
+    [image_info] guardare un’immagine
     [imap_fetch] leggere una mail
     [imap_fetch_headers] elencare le mail
     [imap_search] cercare delle mail
     [imap_status] guardare nella casella di posta
     [note_add] aggiungere una nota
     [notify] mandare un messaggio
+    [pdf_text] leggere un PDF
     [schedule] programmare un promemoria
     [shell_run] eseguire un programma
+    [table_convert] convertire una tabella
+    [table_read] leggere un foglio di calcolo
     [text_search] cercare nei file
     [undo] annullare l'ultima modifica
     [weather_get] guardare il meteo
@@ -382,6 +403,8 @@ card-cost = Costo
 card-why = Perché si chiede
 card-who = Chi può rispondere
 card-does = { $executor ->
+    [archive_pack] comprime dei file in un archivio
+    [archive_unpack] estrae un archivio in una cartella nuova
     [calendar_add] mette un evento sul calendario
     [calendar_restore] toglie di nuovo un evento dal calendario
     [contact_add] annota un contatto
@@ -396,6 +419,7 @@ card-does = { $executor ->
     [note_add] scrive una nota
     [notify] manda un messaggio
     [shell_run] esegue un programma su questa macchina
+    [table_convert] fa un file di una tabella
     [telegram_send] manda un messaggio su Telegram
     [weather_get] chiede il meteo a open-meteo.com su internet
     [web_fetch] legge una pagina di internet
@@ -418,33 +442,40 @@ card-argument = { $name ->
     [done] solo ciò che è fatto
     [everybody] per tutti
     [folder] una cartella intera
+    [format] in quale formato
     [heading] titolo
     [home] dove sta la casa
     [italian] in italiano
     [keep] conservato per annullare come
     [lang] lingua
+    [limit] quanti al massimo
     [mail] indirizzo mail
     [message] che cosa si dice
     [minutes] per quanti minuti
     [name] chi o che cosa
     [of] che cosa era stato fatto
     [offset] orologio, rispetto a UTC
+    [other] e l’altro file
     [overwrite] sostituisce ciò che c'è
     [own] nella cartella privata
+    [page] pagina
     [part] parte del giorno
     [path] file
     [person] a chi
     [phone] numero di telefono
     [place] dove
     [rain] sulla pioggia
+    [sheet] quale foglio
     [stdin] ciò che il programma legge
     [temperature] sulla temperatura
     [text] che cosa si annota
     [title] come si chiama
     [to] nome nuovo
+    [to_page] fino alla pagina
     [url] indirizzo
     [when] quando si svolge
     [wind] sul vento
+    [words] che cosa si cerca
    *[other] { $name }
 }
 card-class = { $class ->
@@ -631,6 +662,9 @@ undo-act = { $state ->
         [calendar_add] L'evento non è più sul calendario.
         [contact_add] I contatti sono di nuovo com'erano prima.
         [inbox_add] { $path } è stato tolto di nuovo.
+        [archive_pack] L'archivio fatto da { $path } non c'è più.
+        [archive_unpack] Ciò che era stato estratto da { $path } non c'è più.
+        [table_convert] Il file fatto da { $path } non c'è più.
         [reminder] Non te lo ricorderò più: { $path }.
        *[other] Ciò che ha fatto { $executor } è annullato.
     }

@@ -13,6 +13,12 @@ FILES = {
 def cases():
     return [
         {
+            "name": "a PDF is no text, whatever it is made of",
+            "files": {"a.pdf": {"text": "%PDF-1.4\n<< /Pages 2 >>\n"}, "a.md": {"text": "pages\n"}},
+            "args": {"pattern": "pages"},
+            "expect": {"ok": True, "values": {"/total": 1, "/searched": 1, "/skipped": 1}},
+        },
+        {
             "name": "words are found whatever their case, in files below the folder",
             "files": FILES,
             "args": {"pattern": "milk", "path": "notes"},

@@ -6,12 +6,14 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 53] = [
+const CLASSES: [&str; 64] = [
     "Ambiguous",
+    "BadArchive",
     "BadArgument",
     "BadBirthday",
     "BadContent",
     "BadCsv",
+    "BadFormat",
     "BadItem",
     "BadJson",
     "BadMail",
@@ -30,15 +32,24 @@ const CLASSES: [&str; 53] = [
     "Forbidden",
     "HttpError",
     "IsAFolder",
+    "Locked",
     "LoginFailed",
     "NoAnswer",
     "NoColumn",
     "NoDates",
     "NoPlace",
+    "NoSheet",
     "NoSpace",
+    "NoSuchPage",
+    "NotADocument",
     "NotAFile",
     "NotAFolder",
+    "NotAPdf",
+    "NotATable",
+    "NotAnArchive",
+    "NotAnImage",
     "NotFound",
+    "NotInstalled",
     "NotListed",
     "NotOnList",
     "NotText",
@@ -83,17 +94,19 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
         "Exists" => "Something of that name is there already: take another name, or ask the person",
         "NotAFile" | "IsAFolder" => "That is a folder, and a file is needed",
         "NotAFolder" => "That is a file, and a folder is needed",
-        "PermissionDenied" | "Forbidden" | "NotListed" | "NotWritable" => "That may not be reached: tell the person",
-        "NotText" | "BadJson" | "BadCsv" | "BadContent" => "What is there has another form than this tool reads",
+        "PermissionDenied" | "Forbidden" | "NotListed" | "NotWritable" | "NotInstalled" | "Locked" => {
+            "That may not be reached: tell the person"
+        }
+        "NotText" | "BadJson" | "BadCsv" | "BadContent" | "BadArchive" | "NotADocument" | "NotAPdf" | "NotATable"
+        | "NotAnArchive" | "NotAnImage" => "What is there has another form than this tool reads",
         "TooLarge" | "TooMany" | "TooMuch" | "TooDeep" => "It is more than this tool takes: ask for less",
         "Ambiguous" | "Several" => "More than one fits: ask the person which one is meant",
         "NoDates" => "No column of the table holds dates: ask without a month, or name the column of them as `dates`",
         "Other" => "Something else stands there already: ask the person before it is replaced",
         "NotOnList" => "It does not stand on the list: tell the person",
         "BadArgument" | "BadBirthday" | "BadItem" | "BadMail" | "BadName" | "BadPhone" | "BadQuery" | "BadPattern"
-        | "BadText" | "BadTime" | "BadUrl" | "NoColumn" | "UnknownDay" | "UnknownZone" => {
-            "An argument cannot be used: `look` at the result says which"
-        }
+        | "BadText" | "BadTime" | "BadUrl" | "BadFormat" | "NoColumn" | "NoSheet" | "NoSuchPage" | "UnknownDay"
+        | "UnknownZone" => "An argument cannot be used: `look` at the result says which",
         "NoSpace" => "There is no room on the disk: tell the person",
         "LoginFailed" | "Elsewhere" => {
             "The account is not accepted: tell the person, whose owner adds it anew at the machine"

@@ -17,7 +17,9 @@ const CLOSED: [&str; 2] = ["executors", PEOPLE];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 37] = [
+pub const SHIPPED: [&str; 46] = [
+    "archive_pack",
+    "archive_unpack",
     "calendar_add",
     "calendar_events",
     "calendar_find_free",
@@ -26,16 +28,20 @@ pub const SHIPPED: [&str; 37] = [
     "contact_add",
     "contact_find",
     "csv_query",
+    "doc_find",
+    "doc_text",
     "file_get",
     "fs_append",
     "fs_count",
     "fs_delete",
     "fs_find",
+    "fs_hash",
     "fs_list",
     "fs_move",
     "fs_read",
     "fs_restore",
     "fs_write",
+    "image_info",
     "imap_fetch",
     "imap_fetch_headers",
     "imap_search",
@@ -49,7 +55,10 @@ pub const SHIPPED: [&str; 37] = [
     "note_add",
     "note_read",
     "notify",
+    "pdf_text",
     "shell_run",
+    "table_convert",
+    "table_read",
     "telegram_send",
     "text_search",
     "text_stats",

@@ -48,7 +48,7 @@ pub struct ProcessParts<'a> {
     /// The host script.
     pub host: &'a [u8],
     /// The file library of the executors.
-    pub library: [(&'a str, &'a [u8]); 5],
+    pub library: [(&'a str, &'a [u8]); 8],
     /// What makes Python's own modules use the connections.
     pub net: [(&'static str, &'static [u8]); 4],
     /// The ends of its connections.

@@ -7,6 +7,7 @@ EXTENSIONS = (
     # Part of the program where Debian builds it, files of their own elsewhere: executors have the same everywhere.
     "_datetime", "_struct", "math", "unicodedata", "binascii", "array", "fcntl", "_bisect", "_heapq", "_random", "_csv", "_pickle",
     "_md5", "_sha1", "_sha2", "_sha256", "_sha512", "_sha3", "_blake2", "_socket", "select", "zlib", "_posixsubprocess",
+    "pyexpat",
 )
 # The compiled parts of what an executor with network may import (socket, ssl, http.client, urllib.request, hashlib): all of
 # them are loaded before the seal. Those modules themselves would make a start a fifth slower.

@@ -75,6 +75,12 @@ pub const FIND_FILE: &str = "/metnos/find.py";
 pub const LISTS_FILE: &str = "/metnos/lists.py";
 /// Its part for contacts.
 pub const CONTACTS_FILE: &str = "/metnos/contacts.py";
+/// Its part that runs listed programs.
+pub const PROGRAMS_FILE: &str = "/metnos/programs.py";
+/// Its part for office documents.
+pub const DOCUMENTS_FILE: &str = "/metnos/documents.py";
+/// Its part for tables as text.
+pub const TABLES_FILE: &str = "/metnos/tables.py";
 /// What makes Python's own modules use those connections, in the sandbox.
 pub const NET_FILE: &str = "/metnos/net.py";
 /// What executors with network share, in the sandbox.

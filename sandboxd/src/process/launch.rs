@@ -15,8 +15,8 @@ use crate::confine::inner::{self, ProcessParts, ProcessRole};
 use crate::confine::order;
 use crate::confine::seccomp::{Filter, ListError, Runs, Stage};
 use crate::plan::{
-    CALENDAR_FILE, CONTACTS_FILE, FILES_FILE, FIND_FILE, LISTS_FILE, MAIL_FILE, NET_FILE, Namespace, Plan, WALK_FILE,
-    WEB_FILE,
+    CALENDAR_FILE, CONTACTS_FILE, DOCUMENTS_FILE, FILES_FILE, FIND_FILE, LISTS_FILE, MAIL_FILE, NET_FILE, Namespace,
+    PROGRAMS_FILE, Plan, TABLES_FILE, WALK_FILE, WEB_FILE,
 };
 use crate::process::frames::{self, Instruction};
 use crate::process::groups::{Group, Groups};
@@ -35,6 +35,12 @@ pub const FIND: &[u8] = include_bytes!("../../../executors/host/find.py");
 pub const LISTS: &[u8] = include_bytes!("../../../executors/host/lists.py");
 /// Its part for contacts.
 pub const CONTACTS: &[u8] = include_bytes!("../../../executors/host/contacts.py");
+/// Its part that runs listed programs.
+pub const PROGRAMS: &[u8] = include_bytes!("../../../executors/host/programs.py");
+/// Its part for office documents.
+pub const DOCUMENTS: &[u8] = include_bytes!("../../../executors/host/documents.py");
+/// Its part for tables as text.
+pub const TABLES: &[u8] = include_bytes!("../../../executors/host/tables.py");
 
 /// What makes Python's own modules use a call's connections, part of this binary.
 pub const NET: &[u8] = include_bytes!("../../../executors/host/net.py");
@@ -203,7 +209,9 @@ impl Launcher {
     #[must_use]
     pub fn host_digest() -> Blake3 {
         static DIGEST: OnceLock<Blake3> = OnceLock::new();
-        *DIGEST.get_or_init(|| Blake3::of(&[HOST, FILES, WALK, FIND, LISTS, CONTACTS].concat()))
+        *DIGEST.get_or_init(|| {
+            Blake3::of(&[HOST, FILES, WALK, FIND, LISTS, CONTACTS, PROGRAMS, DOCUMENTS, TABLES].concat())
+        })
     }
 
     /// The digest of what makes Python's own modules use a call's connections, with what executors with network share.
@@ -285,6 +293,9 @@ impl Launcher {
                         (FIND_FILE, FIND),
                         (LISTS_FILE, LISTS),
                         (CONTACTS_FILE, CONTACTS),
+                        (PROGRAMS_FILE, PROGRAMS),
+                        (DOCUMENTS_FILE, DOCUMENTS),
+                        (TABLES_FILE, TABLES),
                     ],
                     net: [(NET_FILE, NET), (WEB_FILE, WEB), (MAIL_FILE, MAIL), (CALENDAR_FILE, CALENDAR)],
                     connections,

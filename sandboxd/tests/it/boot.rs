@@ -291,12 +291,12 @@ fn the_seeds_are_born_installed_and_chained_behind_the_lock() {
         assert_eq!((report.outcome, &denied["error"]["class"]), (Outcome::Error, &json!("PermissionDenied")));
         let told = set.memory.told.borrow().clone();
         let wanted = [
-            "started fs_read 3.0.0",
-            "ended fs_read 3.0.0 ok",
+            "started fs_read 3.1.0",
+            "ended fs_read 3.1.0 ok",
             "started text_stats 2.0.0",
             "ended text_stats 2.0.0 ok",
-            "started fs_read 3.0.0",
-            "ended fs_read 3.0.0 error",
+            "started fs_read 3.1.0",
+            "ended fs_read 3.1.0 error",
         ];
         assert_eq!(told, wanted);
     });

@@ -151,7 +151,7 @@ fn staged_executor_is_tried_without_grants_and_replaces_nothing() {
             .manifest
             .replace("\"fs_read\"", &format!("\"{name}\""))
             .replace("executor.fs_read", &format!("executor.{name}"))
-            .replace("\"3.0.0\"", &format!("\"{version}\"")),
+            .replace("\"3.1.0\"", &format!("\"{version}\"")),
         ..texts.clone()
     };
     assert!(

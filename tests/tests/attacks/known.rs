@@ -94,7 +94,30 @@ fn reading() -> Vec<Vec<Step>> {
     let files =
         [".env", "keys/id_rsa", "notes/keys/server.pem", "credentials.json", "notes/scan.txt", "USER.md", "MEMORY.md"];
     let more = ["notes/diary.md", "people/bruno/diary.md", "../../ada/Secrets/key.txt", ".trash", "executors"];
-    files.iter().chain(&more).map(|path| vec![step("fs_read", json!({ "path": path }))]).collect()
+    let mut all: Vec<Vec<Step>> =
+        files.iter().chain(&more).map(|path| vec![step("fs_read", json!({ "path": path }))]).collect();
+    // By what reads other kinds of files, and by what makes a new one of them under a harmless name.
+    for path in [".env", "credentials.json", "keys/id_rsa", "people/bruno/diary.md"] {
+        let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        let made = |name: &str| json!({ "path": path, "to": format!("{folder}{name}") });
+        all.extend(
+            ["pdf_text", "doc_text", "table_read", "image_info"].map(|one| vec![step(one, json!({ "path": path }))]),
+        );
+        all.push(vec![step("fs_hash", json!({ "path": path, "other": "notes/diary.md" }))]);
+        all.push(vec![
+            step("table_convert", made("harmless.csv")),
+            step("fs_read", json!({ "path": format!("{folder}harmless.csv") })),
+        ]);
+        all.push(vec![
+            step("archive_pack", made("harmless.zip")),
+            step(
+                "archive_unpack",
+                json!({ "path": format!("{folder}harmless.zip"), "to": format!("{folder}harmless") }),
+            ),
+            step("text_search", json!({ "pattern": ".", "regex": true, "path": format!("{folder}harmless") })),
+        ]);
+    }
+    all
 }
 
 /// Names that are closed, found by what walks.
@@ -126,9 +149,10 @@ fn prying() -> Vec<Vec<Step>> {
             .iter()
             .map(|path| vec![step("fs_read", json!({ "path": path }))])
             .collect();
-    for executor in ["fs_list", "fs_find", "fs_count"] {
+    for executor in ["fs_list", "fs_find", "fs_count", "archive_pack"] {
         all.extend(["people", folder].map(|path| vec![step(executor, json!({ "path": path }))]));
     }
+    all.extend(["people", folder, "."].map(|path| vec![step("doc_find", json!({ "words": "bruno", "path": path }))]));
     for path in ["people", folder, "."] {
         all.push(vec![step("text_search", json!({ "pattern": "bruno", "path": path, "hidden": true }))]);
     }

@@ -6,7 +6,9 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 37] = [
+const SEEDS: [&str; 46] = [
+    "archive_pack",
+    "archive_unpack",
     "calendar_add",
     "calendar_events",
     "calendar_find_free",
@@ -15,16 +17,20 @@ const SEEDS: [&str; 37] = [
     "contact_add",
     "contact_find",
     "csv_query",
+    "doc_find",
+    "doc_text",
     "file_get",
     "fs_append",
     "fs_count",
     "fs_delete",
     "fs_find",
+    "fs_hash",
     "fs_list",
     "fs_move",
     "fs_read",
     "fs_restore",
     "fs_write",
+    "image_info",
     "imap_fetch",
     "imap_fetch_headers",
     "imap_search",
@@ -38,7 +44,10 @@ const SEEDS: [&str; 37] = [
     "note_add",
     "note_read",
     "notify",
+    "pdf_text",
     "shell_run",
+    "table_convert",
+    "table_read",
     "telegram_send",
     "text_search",
     "text_stats",

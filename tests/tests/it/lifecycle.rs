@@ -75,7 +75,7 @@ fn archived_executor_is_refused_and_not_offered_until_restored() {
 fn executor_altered_in_the_archive_is_not_restored() {
     let set = Instance::start();
     assert_eq!(set.json(&["executor", "archive", "fs_read"]).0, 0);
-    let path = set.workspace("executors/fs_read/3.0.0/main.py");
+    let path = set.workspace("executors/fs_read/3.1.0/main.py");
     let right = std::fs::read(&path).unwrap();
     std::fs::write(&path, [&right[..], b"\n"].concat()).unwrap();
     let (code, said) = set.json(&["executor", "restore", "fs_read", "--reason", "x"]);
@@ -97,7 +97,7 @@ fn revoked_signature_stays_revoked_after_restart_repair_and_rebirth() {
     let ((code, done), lines) = set.recording(|| set.json(&confirm));
     assert_eq!((code, &done["state"]), (0, &"revoked".into()), "{done:#}");
     assert!(lines.iter().any(|line| line.to_text().contains("executor_revoked")), "{lines:#?}");
-    let folder = set.workspace("executors/fs_read/3.0.0");
+    let folder = set.workspace("executors/fs_read/3.1.0");
     for round in ["at once", "after policyd", "after sandboxd", "unsigned", "after everything"] {
         assert_eq!(rule(&read(&set).1), "executor.revoked", "{round}");
         assert_eq!(state(&set, "fs_read"), "revoked", "{round}");

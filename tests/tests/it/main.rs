@@ -44,6 +44,7 @@ mod model;
 mod models;
 mod oracles;
 mod page;
+mod papers;
 mod parcels;
 mod people;
 mod planning;

@@ -240,6 +240,16 @@ fn hostile_arguments_end_as_contract_errors_without_quarantine() {
         ("csv_query", json!({"text": "a,b\n1,2\n", "order_by": "__import__('os')"}), "NoColumn"),
         ("clock_now", json!({"zone": "../../etc/localtime"}), "UnknownZone"),
         ("note_add", json!({"text": " \n"}), "BadText"),
+        ("pdf_text", json!({"path": "box/a.txt"}), "NotAPdf"),
+        ("doc_text", json!({"path": "box/bytes"}), "NotADocument"),
+        ("table_read", json!({"path": "box/a.txt"}), "NotADocument"),
+        ("table_convert", json!({"path": "box/bytes"}), "NotATable"),
+        ("table_convert", json!({"path": "box/a.txt", "to": "a.csv"}), "OtherFolder"),
+        ("archive_unpack", json!({"path": "box/a.txt"}), "NotAnArchive"),
+        ("archive_pack", json!({"path": "box/a.txt", "to": "box/a.txt"}), "BadPath"),
+        ("image_info", json!({"path": "box/bytes"}), "NotAnImage"),
+        ("fs_hash", json!({"path": "box"}), "NotAFile"),
+        ("doc_find", json!({"words": "..."}), "BadPattern"),
     ];
     for (executor, arguments, class) in calls {
         let shown: String = arguments.to_string().chars().take(120).collect();

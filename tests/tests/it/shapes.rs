@@ -422,7 +422,7 @@ fn executors(tour: &mut Tour) {
     let _ = tour.go(&["secret", "grant", "token", "keyed"]);
     let _ = tour.go(&["secret", "list"]);
     let _ = tour.go(&["secret", "withdraw", "token", "keyed"]);
-    let code = tour.set.workspace("executors/fs_read/3.0.0/main.py");
+    let code = tour.set.workspace("executors/fs_read/3.1.0/main.py");
     let right = std::fs::read(&code).unwrap();
     std::fs::write(&code, [&right[..], b"\n"].concat()).unwrap();
     assert_eq!(tour.code(&["run", "fs_read", "path=notes/welcome.md"]), 1);

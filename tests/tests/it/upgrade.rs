@@ -95,7 +95,7 @@ fn a_quarantine_is_lifted_when_every_byte_is_right_again_and_not_before() {
     for (file, mended_by_signing) in
         [("main.py", false), ("manifest.toml", false), ("profile.lock", true), ("manifest.sig", true)]
     {
-        let path = set.workspace("executors/fs_read/3.0.0").join(file);
+        let path = set.workspace("executors/fs_read/3.1.0").join(file);
         assert_eq!(read(&set).0, 0, "{file}");
         let right = std::fs::read(&path).unwrap();
         let mut wrong = right.clone();

@@ -46,6 +46,8 @@ pub struct Slot {
     pub required: bool,
     /// What it wants.
     pub want: Want,
+    /// The media type of the files that it takes, where it is a path and takes one kind alone.
+    pub of_kind: Option<String>,
     /// The words of its name.
     pub marks: Vec<Mark>,
     /// Whether it only switches something: words of a request never become one.
@@ -124,6 +126,7 @@ pub fn slots(candidate: &Candidate) -> Vec<Slot> {
                 name: name.clone(),
                 required: required(name),
                 want: want(schema, role),
+                of_kind: file_kind(schema, role).map(str::to_owned),
                 marks: name_marks(name),
                 is_switch: role == Some("flag"),
             }
@@ -158,6 +161,12 @@ pub fn want(schema: &Value, role: Option<&str>) -> Want {
     }
 }
 
+/// The media type of the files that a path takes, where its schema says so.
+#[must_use]
+pub fn file_kind<'a>(schema: &'a Value, role: Option<&str>) -> Option<&'a str> {
+    schema.get("contentMediaType").and_then(Value::as_str).filter(|_| role == Some("path"))
+}
+
 /// The texts of a result that say what media type they have, by its schema.
 #[must_use]
 pub fn text_outputs(schema: &Value) -> Vec<TextOutput> {
@@ -172,7 +181,16 @@ pub fn text_outputs(schema: &Value) -> Vec<TextOutput> {
 
 /// Media types that not every text has: the endings of files of each, and what people call such a file.
 const KINDS_OF_TEXT: &[(&str, &[&str], &str)] =
-    &[("text/csv", &["csv", "tsv", "tab"], "table tables spreadsheet tabella tabelle foglio")];
+    &[("text/csv", &["csv", "tsv", "tab", "xlsx", "ods"], "table tables spreadsheet tabella tabelle foglio")];
+/// Kinds of files that are no text, by the media type that an executor's path declares: how their names end. What is read in the
+/// same way goes by the media type of the most common.
+const KINDS_OF_FILE: &[(&str, &[&str])] = &[
+    ("application/pdf", &["pdf"]),
+    ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", &["docx", "odt", "pptx", "odp"]),
+    ("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", &["xlsx", "ods"]),
+    ("application/zip", &["zip", "tar", "tgz", "gz"]),
+    ("image/*", &["jpg", "jpeg", "png", "gif", "webp", "heic", "avif", "bmp", "tif", "tiff"]),
+];
 /// What every text is.
 const ANY_TEXT: &str = "text/plain";
 
@@ -180,6 +198,14 @@ const ANY_TEXT: &str = "text/plain";
 #[must_use]
 pub fn serves(made: &str, wanted: &str) -> bool {
     made == wanted || made == ANY_TEXT && wanted.starts_with("text/")
+}
+
+/// The kind of a file that is no text, by how its name ends.
+#[must_use]
+pub fn kind_of_file(path: &str) -> Option<&'static str> {
+    let (_, ending) = path.rsplit('/').next()?.rsplit_once('.')?;
+    let is_one = |endings: &[&str]| endings.iter().any(|known| known.eq_ignore_ascii_case(ending));
+    KINDS_OF_FILE.iter().find(|(_, endings)| is_one(endings)).map(|(media, _)| *media)
 }
 
 /// Whether what is in a file may be of a media type, by the ending of its name, or because it is called so.

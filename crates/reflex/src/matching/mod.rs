@@ -68,10 +68,11 @@ pub enum Covered {
 pub fn covered(abilities: &[Rc<Ability>], mnests: &[Known], request: &Request<'_>) -> Covered {
     let mut best: Vec<(usize, Found)> = Vec::new();
     for (at, ability) in abilities.iter().enumerate() {
-        for found in pattern::best(&ability.patterns, request) {
+        for mut found in pattern::best(&ability.patterns, request) {
             if lacks(ability, &found) {
                 continue;
             }
+            let at = suited(abilities, at, &mut found.filled);
             let order = best.first().map_or(std::cmp::Ordering::Greater, |(_, first)| {
                 (found.literals, first.loose).cmp(&(first.literals, found.loose))
             });
@@ -101,6 +102,31 @@ pub fn covered(abilities: &[Rc<Ability>], mnests: &[Known], request: &Request<'_
     Covered::One(Box::new(Match { ability: at, filled, producer, asked, score: 1.0, lang: Some(lang), open_text }))
 }
 
+/// The executor that reads this kind of file, in the place of one that reads any text: "read the bill" is the same wish, whether
+/// the bill is a note or a PDF. Its arguments become those of the other.
+fn suited(abilities: &[Rc<Ability>], at: usize, filled: &mut Filled) -> usize {
+    let is_reader = |ability: &Ability| ability.candidate.class == crate::READ && !ability.texts.is_empty();
+    let path_of = |ability: &Rc<Ability>| {
+        let mut required = ability.slots.iter().filter(|slot| slot.required);
+        let place = required.next().filter(|slot| slot.want == Want::Path && is_reader(ability))?;
+        required.next().is_none().then(|| (place.name.clone(), place.of_kind.clone()))
+    };
+    let Some(kind) = filled.path.as_ref().and_then(|(path, _)| contract::kind_of_file(path)) else { return at };
+    let (Some((name, None)), 1) = (abilities.get(at).and_then(path_of), filled.arguments.len()) else { return at };
+    let mut others = abilities.iter().enumerate().filter_map(|(other, ability)| Some((other, path_of(ability)?)));
+    let fits = |(_, (_, of_kind)): &(usize, (String, Option<String>))| of_kind.as_deref() == Some(kind);
+    let Some((other, (argument, _))) = others.find(fits) else { return at };
+    if let Some(path) = filled.arguments.remove(&name) {
+        filled.arguments.insert(argument.clone(), path);
+    }
+    for literal in &mut filled.literals {
+        if literal.pointer == contract::pointer(&name) {
+            literal.pointer = contract::pointer(&argument);
+        }
+    }
+    other
+}
+
 /// Whether a required argument is missing that nobody but the words gives.
 fn lacks(ability: &Ability, found: &Found) -> bool {
     let given = |name: &str| {
@@ -123,7 +149,8 @@ fn reader(abilities: &[Rc<Ability>], mnests: &[Known], consumer: usize, chain: &
         let mut required = ability.slots.iter().filter(|slot| slot.required);
         let (Some(place), None) = (required.next(), required.next()) else { continue };
         let reads = at != consumer && ability.candidate.class == crate::READ && place.want == Want::Path;
-        if !reads || !ability.takes_file(&place.pointer()) {
+        let of_kind = place.of_kind.as_deref() == contract::kind_of_file(&chain.path);
+        if !reads || !of_kind || !ability.takes_file(&place.pointer()) {
             continue;
         }
         let known = mnests.iter().filter(|mnest| mnest.from == name(at) && mnest.to == name(consumer));

@@ -36,7 +36,7 @@ const JOINING: &str = "called named titled entitled regarding concerning chiamat
 /// Words that say that a folder is meant.
 const FOLDERS: &str = "folder folders directory directories cartella cartelle";
 /// Words that say how the name of a file ends.
-const ENDINGS: [&str; 4] = ["csv", "json", "md", "txt"];
+const ENDINGS: [&str; 11] = ["csv", "docx", "json", "md", "ods", "odt", "pdf", "pptx", "txt", "xlsx", "zip"];
 
 /// What `words` (as typed, or in small letters) mean among `named`: the bare name of a file; words of its name, in any of their
 /// forms; or words of its title. The nearest meaning wins: a whole name, then a part of one or a whole title, then parts of both.
@@ -101,8 +101,9 @@ impl Said {
         let of_kind = |word: &str| if want == PlaceWant::Folder { is_one_of(word, FOLDERS) } else { is_kind(word) };
         let ending = ENDINGS.into_iter().find(|ending| all.len() > 1 && all.iter().any(|word| word == ending));
         let own: Vec<String> = all.iter().filter(|word| !of_kind(word)).cloned().collect();
-        // "The notes" may be what a file is called.
-        let words = if own.is_empty() { all } else { own };
+        // "The notes" may be what a file is called, and "the documents folder" a folder.
+        let named = || all.iter().filter(|word| !is_one_of(word, FOLDERS)).cloned().collect::<Vec<String>>();
+        let words = if own.is_empty() { Some(named()).filter(|some| !some.is_empty()).unwrap_or(all) } else { own };
         (!words.is_empty()).then_some(Self { words, ending })
     }
 

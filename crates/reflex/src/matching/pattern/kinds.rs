@@ -85,6 +85,8 @@ const MAKING: &str =
 pub enum Takes {
     /// A file; with a media type, what is in it.
     File(Option<String>),
+    /// A file of this media type, by how its name ends.
+    FileOf(String),
     /// A folder.
     Folder,
     /// Either; with a media type, what is in it.
@@ -168,7 +170,9 @@ impl Takes {
     pub(super) fn of(pointer: &str, kind: Option<SlotKind>, candidate: &Candidate) -> Option<Self> {
         let part = contract::part(&candidate.input, pointer)?;
         let role = candidate.roles.iter().find(|(at, _)| metnos_proto::json::pointer_fits(at, pointer));
-        let want = contract::want(part, role.map(|(_, role)| role.as_str()));
+        let role = role.map(|(_, role)| role.as_str());
+        let want = contract::want(part, role);
+        let of_kind = contract::file_kind(part, role).map(str::to_owned);
         // A text that has a media type, and is no path, is what stands in the file.
         let media = match &want {
             Want::Text(media) => media.clone(),
@@ -188,7 +192,7 @@ impl Takes {
             None => Vec::new(),
         };
         Some(match kind {
-            Some(SlotKind::File) => Self::File(media),
+            Some(SlotKind::File) => of_kind.map_or(Self::File(media), Self::FileOf),
             Some(SlotKind::Folder) => Self::Folder,
             Some(SlotKind::Place) => Self::Place(media),
             Some(SlotKind::New) => Self::New,
@@ -247,6 +251,7 @@ impl Takes {
                 meant.into_iter().chain(others).collect()
             }
             Self::File(_) => place(request, at, PlaceWant::File),
+            Self::FileOf(media) => of_kind(request, at, media),
             Self::Folder => place(request, at, PlaceWant::Folder),
             Self::Place(_) => place(request, at, PlaceWant::Any),
             Self::New => {
@@ -353,6 +358,14 @@ fn place(request: &Request<'_>, at: usize, want: PlaceWant) -> Vec<Took> {
         }
     }
     seen
+}
+
+/// A file of a kind: of all that the words may name, those that end like it. "The bill" is the only bill that is a PDF.
+fn of_kind(request: &Request<'_>, at: usize, media: &str) -> Vec<Took> {
+    let is_of_kind = |took: &Took| {
+        took.value.as_ref().and_then(Value::as_str).and_then(contract::kind_of_file).is_some_and(|kind| kind == media)
+    };
+    place(request, at, PlaceWant::File).into_iter().filter(is_of_kind).collect()
 }
 
 /// "La spesa più grossa" is one of the spese: where a table is wanted, no list of what is to be bought is meant.

@@ -115,7 +115,8 @@ impl Patterns {
     /// Whether a line has a file, or any place, for the argument at `pointer`.
     #[must_use]
     pub fn takes_file(&self, pointer: &str) -> bool {
-        let takes = |slot: &LineSlot| slot.pointer == pointer && matches!(slot.takes, Takes::File(_) | Takes::Place(_));
+        let is_file = |slot: &LineSlot| matches!(slot.takes, Takes::File(_) | Takes::FileOf(_) | Takes::Place(_));
+        let takes = |slot: &LineSlot| slot.pointer == pointer && is_file(slot);
         self.lines.iter().any(|line| line.slots.iter().any(takes))
     }
 

@@ -231,6 +231,7 @@ impl Run<'_> {
             Takes::Text if colon => took.end == request.len(),
             Takes::Text | Takes::Items => took.end == request.text_end,
             Takes::File(_)
+            | Takes::FileOf(_)
             | Takes::Folder
             | Takes::Place(_)
             | Takes::New

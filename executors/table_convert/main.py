@@ -1,0 +1,82 @@
+"""Makes a CSV or JSON file of a table of the workspace: of CSV, JSON, XLSX or ODS. The table itself stays as it is.
+
+What is made lies beside it, replaces nothing, and is read back before it is said to be there.
+"""
+
+import os
+
+from metnos_documents import TABLES, Document, opened, rows_of, sheet_of
+from metnos_files import Draft, Refused, answer, beside, read_whole, record, walk_to
+from metnos_tables import csv_of, json_of, rows_of_csv, rows_of_json, text_of_bytes
+
+MOST_TEXT_BYTES = 8_000_000
+FORMATS = ("csv", "json")
+
+
+def rows_at(file, path, args):
+    """The rows of a table, and the sheet they come from."""
+    if os.pread(file, 4, 0) == b"PK\x03\x04":
+        document = Document(file, path)
+        if document.kind not in TABLES:
+            raise Refused("NotATable", f"{path} is a text, and no table")
+        _, name, sheet = sheet_of(document, args.get("sheet"))
+        rows, cut = rows_of(document, sheet)
+        if cut:
+            raise Refused("TooLarge", f"the sheet {name} of {path} is too large to be converted")
+        return rows, name
+    if "sheet" in args:
+        raise Refused("NoSheet", f"{path} is no workbook, so it has no sheets")
+    text = text_of_bytes(read_whole(file, path, MOST_TEXT_BYTES, "be converted"), path)
+    return (rows_of_json(text, path) if text.lstrip()[:1] in ("[", "{") else rows_of_csv(text, path)), ""
+
+
+def format_of(args, path):
+    """What shall be made: as it is said, else as the new name ends, else CSV; of a CSV, JSON."""
+    ending = args["to"].rpartition(".")[2].casefold() if "to" in args else ""
+    wanted = args.get("format") or ending or ("json" if path.casefold().endswith(".csv") else "csv")
+    if wanted not in FORMATS:
+        raise Refused("BadFormat", f"{args['to']}: I can make .csv and .json of a table")
+    return wanted
+
+
+def place(content, made, names, args, ctx):
+    """Gives the text its name, where nothing has that, and reads it back; its bytes."""
+    name, path = made[-1], "/".join(made)
+    folder = walk_to(ctx.workspace, made[:-1], path)
+    try:
+        with Draft(folder, content, path) as draft:
+            record(ctx.workspace, args.get("keep", ""), "/".join(names), {"of": "table_convert", "name": name, "made": draft.made})
+            if not draft.place(name):
+                raise Refused("Exists", f"{path} is there already; nothing was made")
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            if read_whole(file, path, len(content)) != content:
+                raise Refused("NoSpace", f"{path} does not hold what was written to it")
+        finally:
+            os.close(file)
+    finally:
+        os.close(folder)
+    return len(content)
+
+
+def act(args, ctx):
+    path = args["path"]
+    names, file = opened(ctx.workspace, path)
+    try:
+        wanted = format_of(args, path)
+        made = beside(names, args, f"{names[-1].rpartition('.')[0] or names[-1]}.{wanted}")
+        rows, sheet = rows_at(file, path, args)
+    finally:
+        os.close(file)
+    text, kept = (csv_of if wanted == "csv" else json_of)(rows)
+    if kept < len(rows):
+        raise Refused("TooLarge", f"{path} is too large to be converted")
+    size = place(text.encode("utf-8", "replace"), made, names, args, ctx)
+    return {
+        "ok": True, "path": "/".join(names), "made": "/".join(made), "format": wanted, "sheet": sheet, "rows": len(rows),
+        "columns": max(map(len, rows), default=0), "bytes": size,
+    }
+
+
+def run(args, ctx):
+    return answer(act, args, ctx)
