@@ -136,7 +136,7 @@ def act(args, ctx):
     names = split_change(path)
     if names[0] == "people" and len(names) < 3:
         raise Refused("PermissionDenied", "a private folder is not packed as a whole: the archive would lie outside of it")
-    made = beside(names, args, f"{names[-1]}.zip")
+    made = beside(names, args["to"])
     if not made[-1].casefold().endswith(".zip"):
         raise Refused("BadPath", f"{'/'.join(made)} must end in .zip: that is what I can pack")
     folder = walk_to(ctx.workspace, names[:-1], path)

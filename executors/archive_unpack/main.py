@@ -26,7 +26,6 @@ MOST_ENTRIES, MOST_OUT, MOST_ONE, MOST_DEPTH = 900, 30_000_000, 15_000_000, 30
 # How much of the whole of a compressed TAR is unpacked while it is read: names and headers come on top.
 MOST_STREAM = MOST_OUT + 2 * MOST_ENTRIES * 1024
 PIECE = 1 << 16
-ENDINGS = (".tar.gz", ".tgz", ".tar", ".zip")
 MOST_SWEPT = 8
 #: What the libraries say of an archive that is not what it should be.
 BROKEN = (
@@ -243,14 +242,6 @@ def unpack(file, path, made, folder, args, ctx):
     return unpacking
 
 
-def folder_name(name):
-    """What the folder of an archive is called: as the archive, without its ending."""
-    for ending in ENDINGS:
-        if name.casefold().endswith(ending) and len(name) > len(ending):
-            return name[:-len(ending)]
-    return f"{name} unpacked"
-
-
 def act(args, ctx):
     path = args["path"]
     names, file = opened(ctx.workspace, path)
@@ -258,7 +249,7 @@ def act(args, ctx):
         size = one_name(file, path).st_size
         if size > MOST_BYTES:
             raise Refused("TooLarge", f"{path} has {size} bytes; at most {MOST_BYTES} can be unpacked")
-        made = beside(names, args, folder_name(names[-1]))
+        made = beside(names, args["to"])
         folder = walk_to(ctx.workspace, names[:-1], path)
         try:
             unpacking = unpack(file, path, made, folder, args, ctx)

@@ -99,18 +99,14 @@ def split_change(path):
 OWN_NAMES = frozenset(("people", "executors", "soul.md", "telos.md", "identity.md", "user.md", "memory.md", "agents.md"))
 
 
-def beside(names, args, name):
-    """The names that lead to what is made of a thing, in the folder where that lies: as `to` says, or called `name`. So what is
-    private stays so."""
-    if "to" not in args:
-        made = split_change("/".join([*names[:-1], name]))
-        if name.startswith(".") or len(made) == 1 and name.casefold() in OWN_NAMES:
-            raise Refused("BadPath", f"{name} cannot be the name of what is made; say another one")
-        return made
-    made = split_change(args["to"])
+def beside(names, to):
+    """The names that lead to what is made of a thing, which lies in the same folder: so what is private stays so."""
+    made = split_change(to)
     if made[:-1] != names[:-1]:
         place = "/".join(names[:-1]) or "the top of the workspace"
-        raise Refused("OtherFolder", f"{args['to']} lies in another folder; it can be made in {place}")
+        raise Refused("OtherFolder", f"{to} lies in another folder; it can be made in {place}")
+    if made[-1].startswith(".") or len(made) == 1 and made[-1].casefold() in OWN_NAMES:
+        raise Refused("BadPath", f"{to} cannot be the name of what is made; say another one")
     return made
 
 

@@ -30,10 +30,9 @@ def rows_at(file, path, args):
     return (rows_of_json(text, path) if text.lstrip()[:1] in ("[", "{") else rows_of_csv(text, path)), ""
 
 
-def format_of(args, path):
-    """What shall be made: as it is said, else as the new name ends, else CSV; of a CSV, JSON."""
-    ending = args["to"].rpartition(".")[2].casefold() if "to" in args else ""
-    wanted = args.get("format") or ending or ("json" if path.casefold().endswith(".csv") else "csv")
+def format_of(args):
+    """What shall be made: as it is said, else as the new name ends."""
+    wanted = args.get("format") or args["to"].rpartition(".")[2].casefold()
     if wanted not in FORMATS:
         raise Refused("BadFormat", f"{args['to']}: I can make .csv and .json of a table")
     return wanted
@@ -63,8 +62,8 @@ def act(args, ctx):
     path = args["path"]
     names, file = opened(ctx.workspace, path)
     try:
-        wanted = format_of(args, path)
-        made = beside(names, args, f"{names[-1].rpartition('.')[0] or names[-1]}.{wanted}")
+        wanted = format_of(args)
+        made = beside(names, args["to"])
         rows, sheet = rows_at(file, path, args)
     finally:
         os.close(file)

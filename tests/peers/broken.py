@@ -25,6 +25,7 @@ READ_BY = {
     "image_info": ("sea.jpg", "sea.png", "sea.webp", "sea.tif"),
     "archive_unpack": ("pictures.zip", "links.tar.gz", "files.tar"),
 }
+MADE = {"table_convert": "made.csv", "archive_unpack": "made"}
 # What holds most of what is read.
 CONTENT = ("document.xml", "content.xml", "sheet1.xml", "sharedStrings.xml", "styles.xml", "workbook.xml")
 PLACES = (b"\xff\xff\xff\xff", b"\0\0\0\0", b"\x7f\xff\xff\xff", b"9999", b"-1e9")
@@ -115,7 +116,7 @@ def main(executors, papers, seed, count):
         paper = chance.choice(READ_BY[name])
         (workspace / paper).write_bytes(broken_file(chance, whole[paper]))
         try:
-            result = mains[name].run({"path": paper}, Context(workspace))
+            result = mains[name].run({"path": paper, "to": MADE.get(name, "")}, Context(workspace))
             if not isinstance(result.get("ok"), bool):
                 said.add(f"{name} {paper}: {result}")
         except Exception:

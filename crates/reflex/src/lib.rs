@@ -509,6 +509,7 @@ impl Reflex<'_> {
                 literals.retain(|literal| literal.pointer != slot.pointer());
             }
         }
+        made_beside(ability_of, &mut arguments, &mut literals);
         at_home(&mut arguments, &ability_of.candidate.input, &self.envelope.home.zone, &self.envelope.home.offset);
         let mut template = answer::Template::of(&ability_of.candidate, lang);
         template = template.called(&arguments, &self.envelope.home.zone);
@@ -626,6 +627,40 @@ fn is_later(tokens: &[Token<'_>]) -> bool {
 fn greets_in_the_middle(tokens: &[Token<'_>]) -> bool {
     let greeting = tokens.iter().rposition(|token| token.mark == Mark::Concept("greeting"));
     greeting.is_some_and(|at| tokens[..at].iter().any(|token| token.is_value() || token.mark.weight() > 0.0))
+}
+
+/// Names what an executor makes of a file that it only reads, beside that file, which by now is where it really lies. A pattern says how:
+/// `{path}` stands for the path, `{path:stem}` for the path without its ending, `{format}` for another argument.
+fn made_beside(ability: &Ability, arguments: &mut Map<String, Value>, literals: &mut Vec<Literal>) {
+    let of = &ability.candidate;
+    let made = ability.slots.iter().filter(|slot| slot.want == Want::Path && !of.reads.contains(&slot.pointer()));
+    for slot in made.filter(|_| !of.reads.is_empty()) {
+        let Some(form) = arguments.get(&slot.name).and_then(Value::as_str) else { continue };
+        let mut name = form.to_owned();
+        for (other, value) in arguments.iter().filter(|(other, _)| **other != slot.name) {
+            let text = value.as_str().unwrap_or_default().trim_end_matches('/');
+            let stem = without_ending(text);
+            name = name.replace(&format!("{{{other}:stem}}"), stem).replace(&format!("{{{other}}}"), text);
+        }
+        let read = of.reads.first().and_then(|pointer| arguments.get(pointer.trim_start_matches('/')));
+        if let Some((folder, _)) =
+            read.and_then(Value::as_str).and_then(|path| path.trim_end_matches('/').rsplit_once('/'))
+            && !name.contains('/')
+        {
+            name = format!("{folder}/{name}");
+        }
+        if name != form {
+            literals.retain(|literal| literal.pointer != slot.pointer());
+            arguments.insert(slot.name.clone(), Value::from(name));
+        }
+    }
+}
+
+/// A path without the ending of its name, or both of an archive's: `trip` of `trip.tar.gz`.
+fn without_ending(path: &str) -> &str {
+    let path = path.strip_suffix(".gz").filter(|path| path.ends_with(".tar")).unwrap_or(path);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rfind('.').filter(|at| *at > 0).map_or(path, |at| &path[..path.len() - name.len() + at])
 }
 
 /// How the argument `offset` is described that says how far the clock of the instance is ahead of UTC.

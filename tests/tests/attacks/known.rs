@@ -149,8 +149,13 @@ fn prying() -> Vec<Vec<Step>> {
             .iter()
             .map(|path| vec![step("fs_read", json!({ "path": path }))])
             .collect();
-    for executor in ["fs_list", "fs_find", "fs_count", "archive_pack"] {
+    for executor in ["fs_list", "fs_find", "fs_count"] {
         all.extend(["people", folder].map(|path| vec![step(executor, json!({ "path": path }))]));
+    }
+    for (path, to) in
+        [("people", "people.zip"), (folder, "people/bruno.zip"), (folder, "bruno.zip"), (diary, "people/bruno/a.zip")]
+    {
+        all.push(vec![step("archive_pack", json!({ "path": path, "to": to }))]);
     }
     all.extend(["people", folder, "."].map(|path| vec![step("doc_find", json!({ "words": "bruno", "path": path }))]));
     for path in ["people", folder, "."] {

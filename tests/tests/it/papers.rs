@@ -113,8 +113,6 @@ fn what_is_made_of_documents_lies_beside_them_and_is_taken_back_whole() {
     let told = heard(&set, "undo");
     assert!(told.contains("changed since"), "{told}");
     assert_eq!(std::fs::read(folder.join("pictures/sea/b.md")).unwrap(), b"mine");
-    let told = heard(&set, "comprimi la cartella documents/pictures");
-    assert!(told.contains("Qualcosa con quel nome c\u{2019}\u{e8} gi\u{e0}"), "{told}");
     let told = set.ask("comprimi la cartella documents/pictures in documents/mare.zip");
     assert!(told.contains("documents/mare.zip: 2 file"), "{told}");
     let names =
@@ -147,12 +145,12 @@ fn archives_that_could_do_harm_are_refused_as_a_whole() {
     let before = tree(&set.workspace("."));
     for (name, class) in [("climbs.zip", "BadArchive"), ("links.tar.gz", "BadArchive"), ("large.tgz", "TooLarge")] {
         for _ in 0..3 {
-            let (code, answer) = set.run("archive_unpack", &[&format!("path=documents/{name}")]);
+            let (code, answer) = set.run("archive_unpack", &[&format!("path=documents/{name}"), "to=documents/new"]);
             assert_eq!((code, answer["result"]["error"]["class"].as_str()), (1, Some(class)), "{name}: {answer:#}");
         }
     }
     for path in ["people", "."] {
-        let (code, answer) = set.run("archive_pack", &[&format!("path={path}")]);
+        let (code, answer) = set.run("archive_pack", &[&format!("path={path}"), "to=all.zip"]);
         assert_ne!(code, 0, "{path}: {answer:#}");
     }
     // The net of a hostile document is the caller's patience: no strike, nothing left behind.

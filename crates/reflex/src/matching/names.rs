@@ -87,6 +87,8 @@ fn typed(one: &Named, word: &str) -> Option<u8> {
 struct Said {
     words: Vec<String>,
     ending: Option<&'static str>,
+    /// Nothing but a folder is meant.
+    folder: bool,
 }
 
 impl Said {
@@ -102,13 +104,17 @@ impl Said {
         let ending = ENDINGS.into_iter().find(|ending| all.len() > 1 && all.iter().any(|word| word == ending));
         let own: Vec<String> = all.iter().filter(|word| !of_kind(word)).cloned().collect();
         // "The notes" may be what a file is called, and "the documents folder" a folder.
+        let is_folder = own.is_empty() && all.iter().any(|word| is_one_of(word, FOLDERS));
         let named = || all.iter().filter(|word| !is_one_of(word, FOLDERS)).cloned().collect::<Vec<String>>();
         let words = if own.is_empty() { Some(named()).filter(|some| !some.is_empty()).unwrap_or(all) } else { own };
-        (!words.is_empty()).then_some(Self { words, ending })
+        (!words.is_empty()).then_some(Self { words, ending, folder: is_folder })
     }
 
     /// How near this thing is to what was said, the nearest 0; `None` when something was said that is not of it.
     fn nearness(&self, one: &Named) -> Option<u8> {
+        if self.folder && !one.folder {
+            return None;
+        }
         if self.ending.is_some_and(|ending| !one.path.to_lowercase().ends_with(&format!(".{ending}"))) {
             return None;
         }
