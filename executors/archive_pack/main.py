@@ -10,8 +10,7 @@ import time
 import zipfile
 
 from metnos_files import (
-    FILE, FOLDER, Draft, Refused, answer, beside, is_secret_content, is_secret_name, look, one_name, read_whole, record,
-    split_change, walk_to,
+    FILE, FOLDER, Refused, answer, beside, is_secret_content, is_secret_name, look, one_name, place_new, split_change, walk_to,
 )
 from metnos_walk import Walk
 
@@ -106,7 +105,7 @@ def pack_folder(packing, folder, names, ctx):
 
 
 def pack(names, path, folder, ctx):
-    """The bytes of the archive, and what is told of it."""
+    """The finished archive, and how many entries were omitted because of their names."""
     name, packing = names[-1], Packing(path, ctx)
     there = look(name, folder, path)
     if there is None:
@@ -143,21 +142,11 @@ def act(args, ctx):
     try:
         packing, omitted = pack(names, path, folder, ctx)
         content = packing.out.getvalue()
-        shown = "/".join(made)
-        with Draft(folder, content, shown) as draft:
-            record(ctx.workspace, args.get("keep", ""), path, {"of": "archive_pack", "name": made[-1], "made": draft.made})
-            if not draft.place(made[-1]):
-                raise Refused("Exists", f"{shown} is there already; nothing was packed")
-        file = os.open(made[-1], FILE, dir_fd=folder)
-        try:
-            if read_whole(file, shown, len(content)) != content:
-                raise Refused("NoSpace", f"{shown} does not hold what was written to it")
-        finally:
-            os.close(file)
+        place_new(folder, content, made, path, "archive_pack", args, ctx)
     finally:
         os.close(folder)
     return {
-        "ok": True, "path": "/".join(names), "made": shown, "files": packing.files, "bytes": len(content),
+        "ok": True, "path": "/".join(names), "made": "/".join(made), "files": packing.files, "bytes": len(content),
         "skipped": packing.skipped + omitted,
     }
 

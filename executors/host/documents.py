@@ -93,7 +93,7 @@ class Document:
             raise self.fault(f"is broken: {error}") from None
 
     def read(self, name, begin, end, text):
-        """Reads a part as XML: the functions are told of each element's begin and end and of the text between, by local names."""
+        """Parses a part as XML: calls `begin`, `end` and `text` for start tags, end tags and character data, with local names."""
         from pyexpat import ExpatError, ParserCreate
         # Whatever it says of itself: other encodings are looked for by their name, as modules of Python.
         parser = ParserCreate("utf-8", " ")

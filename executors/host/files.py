@@ -476,6 +476,22 @@ def record(workspace, keep, path, what):
         os.close(trash)
 
 
+def place_new(folder, content, made, path, of, args, ctx):
+    """Writes the new file `made` in an open folder, with the record by which `fs_restore` takes back what `of` made of `path`, and
+    reads it back. It replaces nothing."""
+    name, shown = made[-1], "/".join(made)
+    with Draft(folder, content, shown) as draft:
+        record(ctx.workspace, args.get("keep", ""), path, {"of": of, "name": name, "made": draft.made})
+        if not draft.place(name):
+            raise Refused("Exists", f"{shown} is there already; nothing was made")
+    file = os.open(name, FILE, dir_fd=folder)
+    try:
+        if read_whole(file, shown, len(content)) != content:
+            raise Refused("NoSpace", f"{shown} does not hold what was written to it")
+    finally:
+        os.close(file)
+
+
 # Adding lines, and changing a list. Who does either locks the file first, so that neither is lost to the other.
 
 #: Seconds that a call waits for another one that changes the same file, and between two looks.

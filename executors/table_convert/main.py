@@ -6,7 +6,7 @@ What is made lies beside it, replaces nothing, and is read back before it is sai
 import os
 
 from metnos_documents import TABLES, Document, opened, rows_of, sheet_of
-from metnos_files import Draft, Refused, answer, beside, read_whole, record, walk_to
+from metnos_files import Refused, answer, beside, place_new, read_whole, walk_to
 from metnos_tables import csv_of, json_of, rows_of_csv, rows_of_json, text_of_bytes
 
 MOST_TEXT_BYTES = 8_000_000
@@ -38,26 +38,6 @@ def format_of(args):
     return wanted
 
 
-def place(content, made, names, args, ctx):
-    """Gives the text its name, where nothing has that, and reads it back; its bytes."""
-    name, path = made[-1], "/".join(made)
-    folder = walk_to(ctx.workspace, made[:-1], path)
-    try:
-        with Draft(folder, content, path) as draft:
-            record(ctx.workspace, args.get("keep", ""), "/".join(names), {"of": "table_convert", "name": name, "made": draft.made})
-            if not draft.place(name):
-                raise Refused("Exists", f"{path} is there already; nothing was made")
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-        try:
-            if read_whole(file, path, len(content)) != content:
-                raise Refused("NoSpace", f"{path} does not hold what was written to it")
-        finally:
-            os.close(file)
-    finally:
-        os.close(folder)
-    return len(content)
-
-
 def act(args, ctx):
     path = args["path"]
     names, file = opened(ctx.workspace, path)
@@ -70,10 +50,15 @@ def act(args, ctx):
     text, kept = (csv_of if wanted == "csv" else json_of)(rows)
     if kept < len(rows):
         raise Refused("TooLarge", f"{path} is too large to be converted")
-    size = place(text.encode("utf-8", "replace"), made, names, args, ctx)
+    content = text.encode("utf-8", "replace")
+    folder = walk_to(ctx.workspace, made[:-1], args["to"])
+    try:
+        place_new(folder, content, made, path, "table_convert", args, ctx)
+    finally:
+        os.close(folder)
     return {
         "ok": True, "path": "/".join(names), "made": "/".join(made), "format": wanted, "sheet": sheet, "rows": len(rows),
-        "columns": max(map(len, rows), default=0), "bytes": size,
+        "columns": max(map(len, rows), default=0), "bytes": len(content),
     }
 
 

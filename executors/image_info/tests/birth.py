@@ -41,7 +41,7 @@ def cases():
     return [
         size("a JPEG says its size", jpeg(640, 480, (0xE0, b"JFIF\0")), "JPEG"),
         size("and what its camera has written", jpeg(640, 480, (0xE1, b"Exif\0\0" + exif())), "JPEG", **told),
-        size("one that lies on its side is told as it is shown", jpeg(640, 480, (0xE1, b"Exif\0\0" + exif(6))), "JPEG", 480, 640),
+        size("a rotated JPEG has the size with which it is displayed", jpeg(640, 480, (0xE1, b"Exif\0\0" + exif(6))), "JPEG", 480, 640),
         size("what is broken in that is left out", jpeg(640, 480, (0xE1, b"Exif\0\0II*\0" + b"\xff" * 40)), "JPEG"),
         size("a PNG says its size", as_file(png), "PNG"),
         size("a GIF says its size", as_file(b"GIF89a" + struct.pack("<HH", 640, 480)), "GIF"),
