@@ -1,7 +1,7 @@
 """Breaks documents in thousands of ways, and looks whether the executors that read them still end as their contract says.
 
 `broken.py EXECUTORS PAPERS SEED COUNT` runs their code as it is, with the file library around it and without a sandbox. It
-prints a line for each error that is none of the contract, and for each draft that was left behind.
+prints a line for each exception that is not an error class of the contract, and for each draft file that remains.
 """
 
 import gzip

@@ -77,7 +77,7 @@ fn documents_are_read_and_searched_as_a_household_asks_for_them() {
             assert!(told.contains(part), "{words}: {told}");
         }
     }
-    // The second document of a turn asks as little as the first: nobody has composed a command.
+    // Running pdftotext needs no approval: the call is decided as one that only reads.
     let (code, answer) = set.run("pdf_text", &["path=documents/electricity-bill.pdf"]);
     assert_eq!((code, answer["result"]["pages"].as_u64()), (0, Some(2)), "{answer:#}");
     let ((code, _), lines) = set.recording(|| set.run("pdf_text", &["path=documents/bolletta-gas.pdf"]));
