@@ -19,7 +19,7 @@ pub(super) struct WhoIsWho(Household);
 
 impl Default for WhoIsWho {
     fn default() -> Self {
-        Self(Household { people: Vec::new(), owner: Vec::new(), unsealed: Vec::new() })
+        Self(Household { people: Vec::new(), owner: Vec::new(), unsealed: Vec::new(), accounts: Vec::new() })
     }
 }
 
@@ -97,6 +97,15 @@ impl WhoIsWho {
         all
     }
 
+    /// Which kinds of accounts the person has who speaks as this principal.
+    pub(super) fn accounts_of(&self, principal: &str) -> Vec<String> {
+        match self.0.member(principal) {
+            Some(member) => member.accounts.clone(),
+            None if self.0.owner.iter().any(|own| own == principal) => self.0.accounts.clone(),
+            None => Vec::new(),
+        }
+    }
+
     /// See [`Household::others`].
     pub(super) fn others_of(&self, principal: &str) -> Vec<PersonNamed> {
         self.0.others(principal)
@@ -140,6 +149,7 @@ mod tests {
             channel: None,
             also: vec![format!("{name}'s alias")],
             principals,
+            accounts: Vec::new(),
         }
     }
 
@@ -151,7 +161,7 @@ mod tests {
         ];
         let owner = vec!["cli:uid:1000".to_owned(), "telegram:1".to_owned()];
         let unsealed = vec![Unsealed { principal: "telegram:3".to_owned(), until_ms: 1_000 }];
-        WhoIsWho(Household { people, owner, unsealed })
+        WhoIsWho(Household { people, owner, unsealed, accounts: Vec::new() })
     }
 
     #[test]
@@ -199,12 +209,26 @@ mod tests {
     }
 
     #[test]
+    fn kinds_of_accounts_are_those_of_the_person_who_speaks() {
+        let mut all = known().0;
+        all.accounts = vec!["mail".to_owned()];
+        all.owner.push("http:own".to_owned());
+        all.people[1].accounts = vec!["calendar".to_owned()];
+        let all = WhoIsWho(all);
+        let of = |principal: &str| all.accounts_of(principal).join(" ");
+        assert_eq!((of("telegram:2"), of("http:own")), ("calendar".to_owned(), "mail".to_owned()));
+        // A person has the own ones, and whoever is nobody has none.
+        assert_eq!([of("telegram:1"), of("telegram:3"), of("telegram:9")], [""; 3]);
+    }
+
+    #[test]
     fn chat_of_a_person_stands_for_the_persons_other_principals_alone() {
         let (anna, marco) = (["cli:uid:0", "telegram:1", "http:a"], ["telegram:2", "http:m", "telegram:3"]);
         let people = vec![member("Anna", Role::Owner, &anna), member("Marco", Role::Adult, &marco)];
         let names = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
         let told = |people: Vec<Member>, owner: &[&str]| {
-            let chats = WhoIsWho(Household { people, owner: names(owner), unsealed: Vec::new() }).chats();
+            let chats =
+                WhoIsWho(Household { people, owner: names(owner), unsealed: Vec::new(), accounts: Vec::new() }).chats();
             chats.into_iter().map(|(own, chat)| format!("{own} {chat}")).collect::<Vec<_>>()
         };
         let named = ["cli:uid:0 telegram:1", "http:a telegram:1", "http:m telegram:2"];

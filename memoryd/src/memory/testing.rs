@@ -65,7 +65,7 @@ impl Instance {
 
 /// A household of these persons whose owner speaks as [`PEER`], with no broken seal.
 pub fn household_of(people: Vec<Member>) -> Household {
-    Household { people, owner: vec![PEER.to_owned()], unsealed: Vec::new() }
+    Household { people, owner: vec![PEER.to_owned()], unsealed: Vec::new(), accounts: Vec::new() }
 }
 
 /// The same with the seal of this principal broken for good.

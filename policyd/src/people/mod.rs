@@ -133,7 +133,10 @@ impl Principals {
     /// Whose accounts are those of this principal: of the person who speaks so, or of an owner who is no person yet. A guest of the
     /// house has none.
     fn holder(&self, principal: &str) -> Option<String> {
-        let persons = self.persons.borrow();
+        self.holder_among(&self.persons.borrow(), principal)
+    }
+
+    fn holder_among(&self, persons: &Persons, principal: &str) -> Option<String> {
         match persons.of(principal) {
             Some((_, person)) if person.role == Role::Guest => None,
             Some((name, _)) => Some(name.to_owned()),

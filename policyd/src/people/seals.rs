@@ -17,6 +17,7 @@ use super::persons::Persons;
 use super::persons::unknown;
 use crate::guard::shown;
 use crate::refusals::memory_gone;
+use crate::vault::accounts::OWNER;
 
 /// The broken seals, by whose they are.
 #[derive(Debug, Default)]
@@ -159,6 +160,11 @@ impl Principals {
         household.owner.sort();
         household.owner.dedup();
         household.unsealed = self.change.seals.borrow().unsealed(self.base.clock.wall_ms());
+        household.accounts = self.secrets.kinds_of(OWNER);
+        for member in &mut household.people {
+            let holder = member.principals.first().and_then(|one| self.holder_among(persons, one));
+            member.accounts = holder.map(|holder| self.secrets.kinds_of(&holder)).unwrap_or_default();
+        }
         let told = self.base.memory.household(TraceId::NONE, household, []).await;
         told.map(|_| ()).map_err(|error| memory_gone(&error))
     }

@@ -517,7 +517,11 @@ impl ctl_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<AccountAnswer>, 1> {
         let by = self.at_the_machine(&cx)?.name;
-        Ok(Doc::seal(&self.secrets.accounts(&by, ask, |person| self.people.account_holder(&by, person)).await?)?)
+        let answer = self.secrets.accounts(&by, ask, |person| self.people.account_holder(&by, person)).await?;
+        if matches!(answer, AccountAnswer::Removed(_)) {
+            self.people.tell_household().await;
+        }
+        Ok(Doc::seal(&answer)?)
     }
 
     async fn account_put(
@@ -528,7 +532,9 @@ impl ctl_policyd::Serve for Policy {
     ) -> Served<Doc<AccountKept>, 1> {
         let by = self.at_the_machine(&cx)?.name;
         let named = |person: &str| self.people.account_holder(&by, person);
-        Ok(Doc::seal(&self.secrets.put_account(&by, ask, &password, named).await?)?)
+        let kept = self.secrets.put_account(&by, ask, &password, named).await?;
+        self.people.tell_household().await;
+        Ok(Doc::seal(&kept)?)
     }
 
     async fn budget(

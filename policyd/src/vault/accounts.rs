@@ -1,7 +1,7 @@
 //! Accounts that persons have elsewhere: a server, a user name, a password. A call is given the one of the person whose turn it is,
 //! and no other; where and as whom it logs in is sealed together with the password, so that neither can be changed alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use metnos_proto::doc::vault::{AccountAnswer, AccountKept, AccountRemoved, AccountRow};
 use metnos_proto::executor::{is_host_name, is_name};
@@ -103,6 +103,12 @@ impl Accounts {
     #[must_use]
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    fn kinds_of(&self, person: &str) -> Vec<String> {
+        let own = self.0.keys().filter(|(whose, _, _)| whose == person);
+        let kinds: BTreeSet<&str> = own.map(|(_, kind, _)| kind.name()).collect();
+        kinds.into_iter().map(str::to_owned).collect()
     }
 
     fn list(&self) -> Vec<AccountRow> {
@@ -218,6 +224,11 @@ impl Secrets {
         }
         document.push(b'}');
         Sealed::new(&document).map_err(|error| internal(&error.to_string()))
+    }
+
+    /// Which kinds of accounts this person has.
+    pub(crate) fn kinds_of(&self, person: &str) -> Vec<String> {
+        self.accounts.borrow().kinds_of(person)
     }
 
     /// The owner lists accounts, or removes one. `named` gives the name of the person who is called so.

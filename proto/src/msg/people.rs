@@ -173,6 +173,8 @@ words! {
         pub owner: Vec<String>,
         /// Whose records the owner may read for a while.
         pub unsealed: Vec<Unsealed>,
+        /// Which kinds of accounts the owner has as long as the owner is no person: `mail`, `calendar`.
+        pub accounts: Vec<String>,
     }
 
     /// See [`Household::unsealed`].
@@ -216,6 +218,8 @@ words! {
         pub also: Vec<String>,
         /// Where this person speaks, each as `channel:sender`.
         pub principals: Vec<String>,
+        /// Which kinds of accounts this person has: `mail`, `calendar`.
+        pub accounts: Vec<String>,
     }
 
     /// The owner manages webhooks and timers. The answer is a document.

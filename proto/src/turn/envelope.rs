@@ -180,6 +180,9 @@ pub struct Home {
     /// The others whom the caller may have told something; none for a guest.
     #[serde(default)]
     pub people: Vec<PersonNamed>,
+    /// Which kinds of accounts the caller has: `mail`, `calendar`.
+    #[serde(default)]
+    pub accounts: Vec<String>,
 }
 
 /// A person, as others call this one.
@@ -215,6 +218,12 @@ fn is_plain(name: &str) -> bool {
 }
 
 impl Home {
+    /// Whether the caller has an account of this kind.
+    #[must_use]
+    pub fn has_account(&self, kind: &str) -> bool {
+        self.accounts.iter().any(|own| own == kind)
+    }
+
     /// Reads the answers for a caller. A line of `user` that begins with the caller's principal names the caller; the owner
     /// without such a line has the owner's name. The zone is the same for everybody in the household.
     #[must_use]

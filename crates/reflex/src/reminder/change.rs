@@ -199,12 +199,13 @@ fn place(said: &str) -> Option<u32> {
     u32::try_from(at + 1).ok()
 }
 
-/// The reminder that is to be put to another time: that time is the rest of the words, from `end` on.
+/// The reminder that is to be put to another time: that time is the rest of the words, from `end` on. `by_name` says whether a
+/// name alone may mean a reminder.
 pub(super) fn moved(
     phrase: &Phrase<'_>,
     end: usize,
     (when, earlier): (&str, bool),
-    before: Before,
+    (before, by_name): (Before, bool),
 ) -> Option<ScheduleChange> {
     let all = phrase.plain();
     let said = forms::mended(all.iter().copied());
@@ -234,13 +235,13 @@ pub(super) fn moved(
     let which = match &said[begin..] {
         [one] | [one, "forward" | "back" | "up"] if is_word_of(IT, one) => it()?,
         [.., "forward"] => which(phrase, &said[..said.len() - 1], begin, before)?,
-        _ => which(phrase, said, begin, before).or_else(|| bare_name(phrase, said, begin, &act))?,
+        _ => which(phrase, said, begin, before).or_else(|| bare_name(phrase, said, begin, &act).filter(|_| by_name))?,
     };
     (!matches!(which, Which::All | Which::Timers | Which::Alarms)).then_some(ScheduleChange { which, act })
 }
 
 /// The reminder that is called by its name alone: "move the dentist to 10:30". Nothing else is put to a time of day but what is in
-/// a calendar, and that is called so.
+/// a calendar, and that is called so, too: whoever has one there means that.
 fn bare_name(phrase: &Phrase<'_>, said: &[&str], begin: usize, act: &ScheduleAct) -> Option<Which> {
     let (ScheduleAct::Move(when) | ScheduleAct::Earlier(when)) = act else { return None };
     let verb = said.get(begin.checked_sub(1)?)?;

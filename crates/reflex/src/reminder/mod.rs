@@ -228,7 +228,9 @@ pub fn asked(text: &str, envelope: &Envelope) -> Option<Asked> {
     }
     let before = before(envelope, &now);
     let changed = change::asked(&phrase, before).map(|change| (change, phrase.lang));
-    if let Some((change, lang)) = changed.or_else(|| moved(&phrase, &now, before)) {
+    if let Some((change, lang)) =
+        changed.or_else(|| moved(&phrase, &now, (before, !envelope.home.has_account("calendar"))))
+    {
         return Some(Asked::Order(Order::Change(change), lang));
     }
     if let Some(half) = half_in_any(&phrase, &now, &envelope.home.people) {
@@ -252,7 +254,8 @@ fn before(envelope: &Envelope, now: &Zoned) -> Before {
     let Some(phrase) = Phrase::of(&last.text, envelope.lang) else { return Before::Nothing };
     let made =
         half(&phrase, now, &envelope.home.people).is_some_and(|half| !half.when.is_empty() && !half.what.is_empty());
-    let moved = || moved(&phrase, now, Before::Nothing).is_some_and(|(change, _)| matches!(change.which, Which::Last));
+    let moved =
+        || moved(&phrase, now, (Before::Nothing, true)).is_some_and(|(change, _)| matches!(change.which, Which::Last));
     if made || moved() { Before::One } else { Before::Nothing }
 }
 
@@ -288,7 +291,7 @@ fn listed_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned) -> Option<String> {
 }
 
 /// A request for another time, and the language of its words; where they do not show it, the other one is tried as well.
-fn moved(phrase: &Phrase<'_>, now: &Zoned, before: Before) -> Option<(ScheduleChange, Lang)> {
+fn moved(phrase: &Phrase<'_>, now: &Zoned, before: (Before, bool)) -> Option<(ScheduleChange, Lang)> {
     if !change::may_move(phrase) {
         return None;
     }
@@ -297,7 +300,7 @@ fn moved(phrase: &Phrase<'_>, now: &Zoned, before: Before) -> Option<(ScheduleCh
 
 /// The same in one language: such a request ends with its time, which is read by itself. In "the second one to 18:00" stands
 /// another one, and in "by an hour" none.
-fn moved_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned, before: Before) -> Option<ScheduleChange> {
+fn moved_in(phrase: &Phrase<'_>, lang: Lang, now: &Zoned, before: (Before, bool)) -> Option<ScheduleChange> {
     let last = phrase.words.last().filter(|_| phrase.words.len() <= MAX_MOVE_WORDS)?.end;
     // "Ora" at the end is a word that says nothing, but not in "un'ora".
     let whole = phrase.text.trim_end_matches(|c: char| !c.is_alphanumeric()).len();

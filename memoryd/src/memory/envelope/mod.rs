@@ -126,6 +126,7 @@ impl Sources<'_> {
             name.clone_into(&mut home.person);
         }
         home.people = self.who_is_who.others_of(&facts.peer);
+        home.accounts = self.who_is_who.accounts_of(&facts.peer);
         home
     }
 }

@@ -190,6 +190,7 @@ fn review_tells_what_was_done_and_what_not_of_that_person_and_time_alone() {
         role: Role::Owner,
         also: Vec::new(),
         principals: vec![PEER.to_owned(), CHAT.to_owned()],
+        accounts: Vec::new(),
     };
     memory.household(household_of(vec![member])).unwrap();
     assert_eq!(review(&mut memory, CHAT, "today").requests, 4, "the same person on another channel");

@@ -271,6 +271,7 @@ fn person_is_recalled_own_words_of_all_channels_and_nobody_elses() {
         role,
         also: vec![format!("{name}ina")],
         principals: principals.iter().map(|one| (*one).to_owned()).collect(),
+        accounts: Vec::new(),
     };
     let asks = "what was the name of the plumber who came for the sink?";
     let chat = "telegram:owner-1";

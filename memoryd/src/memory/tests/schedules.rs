@@ -523,7 +523,15 @@ proptest! {
 
 fn member(name: &str, principals: &[&str]) -> Member {
     let principals = principals.iter().map(|one| (*one).to_owned()).collect();
-    Member { quiet: None, channel: None, name: name.to_owned(), role: Role::Adult, also: Vec::new(), principals }
+    Member {
+        quiet: None,
+        channel: None,
+        name: name.to_owned(),
+        role: Role::Adult,
+        also: Vec::new(),
+        principals,
+        accounts: Vec::new(),
+    }
 }
 
 #[test]

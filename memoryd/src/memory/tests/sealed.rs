@@ -22,7 +22,7 @@ const SECRET: &str = "the surgery";
 
 fn household(until_ms: u64) -> Household {
     let unsealed = vec![Unsealed { principal: OTHER.to_owned(), until_ms }];
-    Household { people: Vec::new(), owner: vec![PEER.to_owned()], unsealed }
+    Household { people: Vec::new(), owner: vec![PEER.to_owned()], unsealed, accounts: Vec::new() }
 }
 
 /// The owner has said one thing, somebody else another, for whom a call was decided and ran.

@@ -91,6 +91,7 @@ impl Principals {
         self.persons_are(more, &line).await?;
         if role == Role::Owner {
             self.secrets.adopt_accounts(&name).await?;
+            self.tell_household().await;
         }
         Ok(name)
     }
@@ -124,6 +125,7 @@ impl Principals {
         self.persons_are(changed, &line).await?;
         if is_owner {
             self.secrets.adopt_accounts(&name).await?;
+            self.tell_household().await;
         }
         let spoken: Vec<String> = self.persons.borrow().speaks_as_of(&name);
         for principal in spoken {

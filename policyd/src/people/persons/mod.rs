@@ -269,9 +269,10 @@ impl Persons {
             quiet: person.quiet,
             channel: person.channel,
             principals: self.principals(name),
+            accounts: Vec::new(),
         };
         let owner = self.terminal.clone();
-        Household { people: self.all.iter().map(one).collect(), owner, unsealed: Vec::new() }
+        Household { people: self.all.iter().map(one).collect(), owner, unsealed: Vec::new(), accounts: Vec::new() }
     }
 
     /// Whether a person may be called so, beside `but`, which is the same person's.

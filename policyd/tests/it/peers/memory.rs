@@ -98,7 +98,12 @@ impl FakeMemory {
             altered: RefCell::default(),
             clean: RefCell::default(),
             schedules: FakeSchedules::default(),
-            household: RefCell::new(Household { people: Vec::new(), owner: Vec::new(), unsealed: Vec::new() }),
+            household: RefCell::new(Household {
+                people: Vec::new(),
+                owner: Vec::new(),
+                unsealed: Vec::new(),
+                accounts: Vec::new(),
+            }),
         }
     }
 
