@@ -180,7 +180,7 @@ class Account:
         return found
 
     def objects(self, calendar, begin, end):
-        """The texts of what may happen in this time, and how many more there are than are read."""
+        """The address and the text of what may happen in this time, and how many more there are than are read."""
         span = f'<c:time-range start="{stamp(begin)}" end="{stamp(end)}"/>'
         wanted = f'<c:comp-filter name="VCALENDAR"><c:comp-filter name="VEVENT">{span}</c:comp-filter></c:comp-filter>'
         body = f"{BODY}<c:calendar-query {XMLNS}><d:prop><d:getetag/><c:calendar-data/></d:prop><c:filter>{wanted}</c:filter></c:calendar-query>"
@@ -188,23 +188,30 @@ class Account:
         if status != 207:
             raise Refused("ServerError", f"{self.site.place} answered {status} when asked for events")
         found, responses = [], Document(said, self.site.place).responses()
-        for _, properties in responses[:MOST_OBJECTS]:
+        for href, properties in responses[:MOST_OBJECTS]:
             texts = [text for names, text, _ in properties if names == (DAV + "prop", CAL + "calendar-data") and text]
-            found += texts[:1]
+            found += [(href, text) for text in texts[:1]]
         return found, max(0, len(responses) - MOST_OBJECTS)
 
     def events(self, begin, end, ahead, name=""):
         """What happens in this time, in its order, and how many events could not be reckoned."""
         found, unclear = [], 0
         for calendar in self.chosen(name):
-            texts, more = self.objects(calendar, begin, end)
+            objects, more = self.objects(calendar, begin, end)
             unclear += more
-            for text in texts:
+            for _, text in objects:
                 happens, left = happenings(text, begin, end, ahead)
                 unclear += left + max(0, len(happens) + len(found) - MOST_RECKONED)
                 found += [{**event, "calendar": calendar.name} for event in happens[:MOST_RECKONED - len(found)]]
         found.sort(key=lambda event: (event["at"], event["title"]))
         return found[:MOST_EVENTS], unclear, len(found)
+
+    def within(self, href, calendar):
+        """The path of an object of a calendar; one elsewhere on the server is none of it."""
+        path = self._own(href, calendar.path)
+        if not path.startswith(calendar.path.rstrip("/") + "/"):
+            raise Refused("ServerError", f"{self.site.place} has an event of the calendar {calendar.name} elsewhere")
+        return path
 
     def close(self):
         self.site.close()
@@ -652,17 +659,19 @@ def folded(line):
 def fingerprint(event):
     """What an event says: two that say the same have the same."""
     said = "\n".join(event.of[name].value if name in event.of else "" for name in ("SUMMARY", "DTSTART", "DTEND", "LOCATION"))
+    if "STATUS" in event.of:
+        said += "\n" + event.of["STATUS"].value.upper()
     return hashlib.sha256(said.encode("utf-8")).hexdigest()[:32]
+
+
+def time_of(name, at, is_day):
+    return f"{name};VALUE=DATE:{at:%Y%m%d}" if is_day else f"{name}:{stamp(at)}"
 
 
 def written(uid, title, place, start, end, is_day):
     """A calendar object with one event."""
-    def time_of(name, at):
-        return f"{name};VALUE=DATE:{at:%Y%m%d}" if is_day else f"{name}:{stamp(at)}"
-
-    now = datetime.datetime.now(UTC)
-    lines = ["BEGIN:VEVENT", f"UID:{uid}", f"DTSTAMP:{stamp(now)}", time_of("DTSTART", start), time_of("DTEND", end), f"SUMMARY:{escaped(title)}"]
-    lines += [f"LOCATION:{escaped(place)}"] if place else []
+    lines = ["BEGIN:VEVENT", f"UID:{uid}", f"DTSTAMP:{stamp(datetime.datetime.now(UTC))}", f"SUMMARY:{escaped(title)}"]
+    lines += [time_of("DTSTART", start, is_day), time_of("DTEND", end, is_day), *([f"LOCATION:{escaped(place)}"] if place else [])]
     event = Event([Line(line) for line in lines], {}, datetime.timedelta())
     lines += [f"{MARK}:{fingerprint(event)}", "END:VEVENT"]
     whole = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Metnos//EN", *lines, "END:VCALENDAR"]

@@ -307,6 +307,14 @@ said-act = { $executor ->
         [one] 1 event put on the calendar
        *[other] { $count } events put on the calendar
     }
+    [calendar_cancel] { $count ->
+        [one] 1 event cancelled
+       *[other] { $count } events cancelled
+    }
+    [calendar_move] { $count ->
+        [one] 1 event moved
+       *[other] { $count } events moved
+    }
     [contact_add] { $count ->
         [one] 1 contact written
        *[other] { $count } contacts written
@@ -357,9 +365,11 @@ said-try = { $executor ->
     [archive_pack] packing an archive
     [archive_unpack] unpacking an archive
     [calendar_add] putting an event into the calendar
+    [calendar_cancel] cancelling an event
     [calendar_events] looking into the calendar
     [calendar_find_free] looking for free time
-    [calendar_restore] taking an event off the calendar
+    [calendar_move] moving an event
+    [calendar_restore] putting the calendar back as it was
     [contact_add] writing down a contact
     [csv_query] reading a table
     [doc_find] searching the documents
@@ -406,7 +416,9 @@ card-does = { $executor ->
     [archive_pack] packs files into an archive
     [archive_unpack] unpacks an archive into a new folder
     [calendar_add] puts an event on the calendar
-    [calendar_restore] takes an event off the calendar again
+    [calendar_cancel] cancels an event on the calendar
+    [calendar_move] moves an event on the calendar to another time
+    [calendar_restore] puts the calendar back as it was
     [contact_add] writes down a contact
     [file_get] sends a file to you
     [fs_append] adds lines at the end of a file
@@ -455,6 +467,7 @@ card-argument = { $name ->
     [name] who or what
     [of] what was done
     [offset] clock, against UTC
+    [on] when it is now
     [other] and the other file
     [overwrite] replaces what is there
     [own] in the private folder
@@ -663,6 +676,8 @@ undo-act = { $state ->
         [fs_write] { $path } is as it was before.
         [list_remove] What was taken off { $path } is on it again.
         [calendar_add] The event is off the calendar again.
+        [calendar_cancel] The event is on the calendar as it was before.
+        [calendar_move] The event is on the calendar as it was before.
         [contact_add] The contacts are as they were before.
         [inbox_add] { $path } is taken out of the inbox again.
         [archive_pack] The archive that was made of { $path } is gone again.
@@ -677,7 +692,10 @@ undo-act = { $state ->
     }
     [undoing] It broke off; say “undo” again, and it goes on where it stopped.
    *[other] { $path ->
-        [none] It could not be taken back, and is left as it is.
+        [none] { $why ->
+            [Changed] It was changed since, so it could not be taken back, and is left as it is.
+           *[other] It could not be taken back, and is left as it is.
+        }
        *[other] { $why ->
             [Changed] { $path } was changed since, so it could not be taken back, and is left as it is.
             [Exists] Something else has the name { $path } by now, so it could not be taken back, and is left as it is.

@@ -307,6 +307,14 @@ said-act = { $executor ->
         [one] 1 evento messo sul calendario
        *[other] { $count } eventi messi sul calendario
     }
+    [calendar_cancel] { $count ->
+        [one] 1 evento cancellato
+       *[other] { $count } eventi cancellati
+    }
+    [calendar_move] { $count ->
+        [one] 1 evento spostato
+       *[other] { $count } eventi spostati
+    }
     [contact_add] { $count ->
         [one] 1 contatto scritto
        *[other] { $count } contatti scritti
@@ -357,9 +365,11 @@ said-try = { $executor ->
     [archive_pack] creare un archivio
     [archive_unpack] estrarre un archivio
     [calendar_add] mettere un evento sul calendario
+    [calendar_cancel] cancellare un evento
     [calendar_events] guardare il calendario
     [calendar_find_free] cercare del tempo libero
-    [calendar_restore] togliere un evento dal calendario
+    [calendar_move] spostare un evento
+    [calendar_restore] rimettere il calendario com'era
     [contact_add] annotare un contatto
     [csv_query] leggere una tabella
     [doc_find] cercare nei documenti
@@ -406,7 +416,9 @@ card-does = { $executor ->
     [archive_pack] comprime dei file in un archivio
     [archive_unpack] estrae un archivio in una cartella nuova
     [calendar_add] mette un evento sul calendario
-    [calendar_restore] toglie di nuovo un evento dal calendario
+    [calendar_cancel] cancella un evento dal calendario
+    [calendar_move] sposta un evento del calendario
+    [calendar_restore] rimette il calendario com'era
     [contact_add] annota un contatto
     [file_get] ti manda un file
     [fs_append] aggiunge righe in fondo a un file
@@ -455,6 +467,7 @@ card-argument = { $name ->
     [name] chi o che cosa
     [of] che cosa era stato fatto
     [offset] orologio, rispetto a UTC
+    [on] quando è adesso
     [other] e l’altro file
     [overwrite] sostituisce ciò che c'è
     [own] nella cartella privata
@@ -660,6 +673,8 @@ undo-act = { $state ->
         [fs_write] { $path } è di nuovo com'era prima.
         [list_remove] Ciò che era stato tolto da { $path } c'è di nuovo.
         [calendar_add] L'evento non è più sul calendario.
+        [calendar_cancel] L'evento è di nuovo sul calendario com'era.
+        [calendar_move] L'evento è di nuovo sul calendario com'era.
         [contact_add] I contatti sono di nuovo com'erano prima.
         [inbox_add] { $path } è stato tolto di nuovo.
         [archive_pack] L'archivio fatto da { $path } non c'è più.
@@ -674,7 +689,10 @@ undo-act = { $state ->
     }
     [undoing] Si è interrotto nel mezzo; di’ di nuovo «annulla», e riprende da dove si era fermato.
    *[other] { $path ->
-        [none] Non si è potuto annullare, ed è rimasto com'è.
+        [none] { $why ->
+            [Changed] Nel frattempo è cambiato, quindi non si è potuto annullare, ed è rimasto com'è.
+           *[other] Non si è potuto annullare, ed è rimasto com'è.
+        }
        *[other] { $why ->
             [Changed] Nel frattempo qualcuno ha cambiato { $path }, quindi non si è potuto annullare, ed è rimasto com'è.
             [Exists] Intanto qualcos'altro si chiama { $path }, quindi non si è potuto annullare, ed è rimasto com'è.

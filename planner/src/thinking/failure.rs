@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 64] = [
+const CLASSES: [&str; 66] = [
     "Ambiguous",
     "BadArchive",
     "BadArgument",
@@ -31,6 +31,7 @@ const CLASSES: [&str; 64] = [
     "Exists",
     "Forbidden",
     "HttpError",
+    "Invited",
     "IsAFolder",
     "Locked",
     "LoginFailed",
@@ -58,6 +59,7 @@ const CLASSES: [&str; 64] = [
     "OtherFolder",
     "PermissionDenied",
     "Redirect",
+    "Repeats",
     "ServerError",
     "Several",
     "Timeout",
@@ -94,9 +96,8 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
         "Exists" => "Something of that name is there already: take another name, or ask the person",
         "NotAFile" | "IsAFolder" => "That is a folder, and a file is needed",
         "NotAFolder" => "That is a file, and a folder is needed",
-        "PermissionDenied" | "Forbidden" | "NotListed" | "NotWritable" | "NotInstalled" | "Locked" => {
-            "That may not be reached: tell the person"
-        }
+        "PermissionDenied" | "Forbidden" | "Invited" | "NotListed" | "NotWritable" | "NotInstalled" | "Locked"
+        | "Repeats" => "That may not be reached: tell the person",
         "NotText" | "BadJson" | "BadCsv" | "BadContent" | "BadArchive" | "NotADocument" | "NotAPdf" | "NotATable"
         | "NotAnArchive" | "NotAnImage" => "What is there has another form than this tool reads",
         "TooLarge" | "TooMany" | "TooMuch" | "TooDeep" => "It is more than this tool takes: ask for less",

@@ -17,12 +17,14 @@ const CLOSED: [&str; 2] = ["executors", PEOPLE];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 46] = [
+pub const SHIPPED: [&str; 48] = [
     "archive_pack",
     "archive_unpack",
     "calendar_add",
+    "calendar_cancel",
     "calendar_events",
     "calendar_find_free",
+    "calendar_move",
     "calendar_restore",
     "clock_now",
     "contact_add",

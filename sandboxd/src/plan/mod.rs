@@ -89,6 +89,8 @@ pub const WEB_FILE: &str = "/metnos/web.py";
 pub const MAIL_FILE: &str = "/metnos/mail.py";
 /// What executors of calendars share, in the sandbox.
 pub const CALENDAR_FILE: &str = "/metnos/calendar.py";
+/// What executors that change a calendar share, in the sandbox.
+pub const CHANGES_FILE: &str = "/metnos/changes.py";
 /// The certificate authorities, in sandboxd's own view and in the sandbox.
 pub const CA_FILE: &str = "/certificates/ca.pem";
 /// The user and group an executor is to itself.

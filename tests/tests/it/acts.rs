@@ -6,12 +6,14 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 46] = [
+const SEEDS: [&str; 48] = [
     "archive_pack",
     "archive_unpack",
     "calendar_add",
+    "calendar_cancel",
     "calendar_events",
     "calendar_find_free",
+    "calendar_move",
     "calendar_restore",
     "clock_now",
     "contact_add",

@@ -142,6 +142,121 @@ fn a_person_asks_for_the_calendar_adds_to_it_and_takes_that_back() {
     set.verify();
 }
 
+/// All that stands in Anna's calendars, each event as the sorted lines that a change can touch.
+fn standing(world: &mut Outside) -> Vec<Vec<String>> {
+    let all = world.ask(&json!({ "all": "anna" }));
+    let told = |line: &&str| {
+        ["SUMMARY", "DTSTART", "DTEND", "DURATION", "STATUS", "LOCATION", "DESCRIPTION", "TRIGGER", "X-"]
+            .iter()
+            .any(|name| line.starts_with(name))
+    };
+    let mut events: Vec<Vec<String>> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|text| text.as_str().unwrap().split("BEGIN:VEVENT").skip(1).map(str::to_owned).collect::<Vec<_>>())
+        .map(|event| {
+            let mut lines: Vec<String> = event.lines().filter(told).map(|line| line.trim().to_owned()).collect();
+            lines.sort();
+            lines
+        })
+        .collect();
+    events.sort();
+    events
+}
+
+#[test]
+fn an_event_is_cancelled_and_moved_by_its_name_and_put_back_as_it_was() {
+    let mut world = world();
+    let mut set = set_of(&world);
+    let heard = |set: &Instance, words: &str| {
+        let output = set.ctl(&["ask", words]);
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let port = world.port("calendar");
+    assert_eq!(add(&set, port, "anna", &[], ANNA).0, 0);
+    let (soon, later, far) = (day(1, "%Y%m%d"), day(3, "%Y%m%d"), day(5, "%Y-%m-%d"));
+    let alarm =
+        "BEGIN:VALARM\r\nACTION:DISPLAY\r\nDESCRIPTION:x\r\nTRIGGER:-PT15M\r\nDURATION:PT1M\r\nREPEAT:1\r\nEND:VALARM";
+    let dentist = format!(
+        "DTSTART:{soon}T150000Z\r\nDURATION:PT45M\r\nSUMMARY:Dentist\\, Luca\r\nDESCRIPTION:bring the card\r\nSTATUS:CONFIRMED\r\n{alarm}"
+    );
+    put(&mut world, "anna", "dentist", &dentist);
+    put(&mut world, "anna", "trip", &format!("DTSTART;VALUE=DATE:{later}\r\nSUMMARY:School trip"));
+    put(&mut world, "anna", "one", &format!("DTSTART:{soon}T090000Z\r\nDURATION:PT1H\r\nSUMMARY:Meeting with Bea"));
+    put(&mut world, "anna", "two", &format!("DTSTART:{later}T090000Z\r\nDURATION:PT1H\r\nSUMMARY:Meeting with Bea"));
+    put(
+        &mut world,
+        "anna",
+        "swim",
+        &format!("DTSTART:{soon}T170000Z\r\nDURATION:PT1H\r\nRRULE:FREQ=WEEKLY\r\nSUMMARY:Swimming lesson"),
+    );
+    put(
+        &mut world,
+        "anna",
+        "lunch",
+        &format!(
+            "DTSTART:{soon}T120000Z\r\nDURATION:PT1H\r\nSUMMARY:Lunch with Ada\r\nORGANIZER:mailto:anna@example.org\r\nATTENDEE:mailto:ada@example.org"
+        ),
+    );
+    let before = standing(&mut world);
+    // What cannot be done is said, and nothing has changed.
+    for (words, wanted) in [
+        ("cancel the meeting with Bea", "There are several events like that"),
+        ("cancella la riunione con Bea", "Ci sono pi\u{f9} eventi"),
+        ("cancel the lesson with Swimming", "That event comes again and again"),
+        ("move lunch with Ada to tomorrow at 13", "Other people are invited"),
+        ("cancel the concert", "I found no such event"),
+    ] {
+        let told = heard(&set, words);
+        assert!(told.contains(wanted), "{words}: {told}");
+    }
+    assert_eq!(standing(&mut world), before);
+    let told = set.ask("cancel the dentist");
+    assert!(told.contains("Dentist, Luca on ") && told.contains("at 15:00 is cancelled."), "{told}");
+    let all = world.ask(&json!({ "all": "anna" })).to_string();
+    assert!(
+        all.contains("STATUS:CANCELLED") && all.contains("TRIGGER:-PT15M") && all.contains("bring the card"),
+        "{all}"
+    );
+    assert!(!set.ask("what is on my calendar tomorrow").contains("Dentist"));
+    assert!(heard(&set, "cancel the dentist").contains("I found no such event"), "it is cancelled already");
+    assert!(set.ask("undo").contains("The event is on the calendar as it was before."));
+    assert_eq!(standing(&mut world), before);
+    // To another day it goes with its time; and back again after a restart.
+    let told = set.ask(&format!("move the dentist to {far}"));
+    assert!(told.contains("Dentist, Luca is on ") && told.contains("15:00 to 15:45"), "{told}");
+    let told = set.ask("move the dentist to tomorrow at 9:30");
+    assert!(told.contains("09:30 to 10:15") && told.contains("At that time there is also Meeting with Bea"), "{told}");
+    assert!(set.ctl(&["down"]).status.success());
+    set.up();
+    set.is_grown();
+    let told = set.ask("annulla");
+    assert!(told.contains("di nuovo sul calendario"), "{told}");
+    assert!(set.ask("what is on my calendar").contains("15:00 to 15:45: Dentist, Luca"));
+    assert!(set.ask("undo").contains("as it was before"));
+    assert_eq!(standing(&mut world), before);
+    // A whole day stays one, and one of two is named by its day.
+    let told = set.ask(&format!("move the school trip on my calendar to {far}"));
+    assert!(told.contains("School trip is on "), "{told}");
+    assert!(set.ask("undo").contains("as it was before"));
+    let told = set.ask("cancel the meeting with Bea tomorrow");
+    assert!(told.contains("Meeting with Bea on "), "{told}");
+    // What somebody has changed since is left as it is.
+    let changed = world.ask(&json!({ "all": "anna" }));
+    let text =
+        changed.as_array().unwrap().iter().map(|one| one.as_str().unwrap()).find(|text| text.contains("CANCELLED"));
+    let event = text.unwrap().split("BEGIN:VEVENT").find(|part| part.contains("CANCELLED")).unwrap();
+    let body = event.split("END:VEVENT").next().unwrap().replace("Meeting with Bea", "Tea with Bea");
+    let text =
+        format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT{body}END:VEVENT\r\nEND:VCALENDAR\r\n");
+    assert_eq!(world.ask(&json!({ "put": "/anna/home/one.ics", "text": text })), "ok");
+    let told = heard(&set, "undo");
+    assert!(told.contains("It was changed since, so it could not be taken back"), "{told}");
+    assert!(world.ask(&json!({ "all": "anna" })).to_string().contains("Tea with Bea"));
+    set.verify();
+}
+
 #[test]
 fn each_person_sees_the_own_calendar_and_nobody_elses() {
     let mut world = world();

@@ -426,12 +426,14 @@ fn words_that_speak_of_no_reminder_become_no_order() {
                 continue;
             }
             looked += 1;
-            let found = asked(text, &envelope(&[]));
-            let of_reminders = row["want"] == "list" || row["want"] == "cancel" || row["want"] == "unclear";
             // A question for the calendar is answered with the reminders of that time, which is said.
             let asks_calendar = row["kind"] == "calendar"
                 || row["asks"] == "calendar"
                 || row["want"]["executor"].as_str().is_some_and(|name| name.starts_with("calendar_"));
+            let mut world = envelope(&[]);
+            world.home.accounts = asks_calendar.then(|| "calendar".to_owned()).into_iter().collect();
+            let found = asked(text, &world);
+            let of_reminders = row["want"] == "list" || row["want"] == "cancel" || row["want"] == "unclear";
             let of_calendar =
                 asks_calendar && matches!(&found, Some(Asked::Order(Order::List(when), _)) if !when.is_empty());
             // Where nothing like it is planned, it is looked up in what was said and noted.
@@ -444,6 +446,19 @@ fn words_that_speak_of_no_reminder_become_no_order() {
         }
     }
     assert!(looked > 2_500, "{looked}");
+}
+
+#[test]
+fn a_name_alone_means_a_reminder_where_no_calendar_is_connected() {
+    let mut world = envelope(&[]);
+    for words in ["move the dentist to 10:30", "sposta il dentista alle 10:30"] {
+        world.home.accounts.clear();
+        assert!(matches!(asked(words, &world), Some(Asked::Order(Order::Change(_), _))), "{words}");
+        world.home.accounts = vec!["mail".into(), "calendar".into()];
+        assert!(asked(words, &world).is_none(), "{words}");
+    }
+    let named = asked("move the dentist reminder to 10:30", &world);
+    assert!(matches!(named, Some(Asked::Order(Order::Change(_), _))), "{named:?}");
 }
 
 #[test]
