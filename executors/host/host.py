@@ -11,14 +11,16 @@ Frames to it: one letter, the length as four bytes (little endian), the body.
   S  the order of the seal; read by the seal, with the mounts beside it
   C  the code, as text, or
   M  the code, compiled: `marshal`
-  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and outside, commands, secrets, account, thought, file and gives
-     where there are any
+  Q  the request, JSON: entry, connections, workspace, tmp, wall_s, args, and outside, commands, secrets, account, thought, file, gives,
+     keeps and before where there are any
   B  the file that comes with the call, where `file` says how many bytes it has; read in pieces, as the executor wants them
+  K  what it wanted to keep is durable; empty
 Frames from it:
   S  it is sealed; said by the seal
   P  progress: done and total, eight bytes each (little endian)
   A  an alarm: something that no executor has a use for was tried
   B  the next bytes of the file that it gives, where `gives` says that it may
+  K  what it is about to change, as it is now, JSON, where `keeps` says that it may; once
   R  the result, JSON: the last frame, once
   F  a fault instead of a result: `memory`, `processes`, `output` or `system`, a colon, a sentence
 """
@@ -31,7 +33,7 @@ CHANNEL = 3
 SEAL = "/seal/_metnos_seal.so"
 NET = "/metnos/net.py"
 # What executors with network share; the first is what the others are made with.
-NET_LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("web", "mail", "calendar", "changes")}
+NET_LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("web", "mail", "mailbox", "calendar", "changes")}
 LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("files", "walk", "find", "lists", "contacts")}
 # What large parts of the file library are for, few executors are; so each is loaded when the code names it.
 NAMED_LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("programs", "documents", "tables")}
@@ -109,7 +111,7 @@ def encode(value):
 class ExecutorCtx:
     """What an executor may know of its surroundings. Nothing else from outside exists."""
 
-    __slots__ = ("workspace", "tmp", "deadline", "folders", "commands", "_home", "_net", "_secrets", "_account", "_thought", "file_size", "_left", "_gives")
+    __slots__ = ("workspace", "tmp", "deadline", "folders", "commands", "_home", "_net", "_secrets", "_account", "_thought", "file_size", "_left", "_gives", "_keeps", "_before")
 
     def __init__(self, request):
         #: The workspace, as seen from inside.
@@ -132,6 +134,8 @@ class ExecutorCtx:
         self.file_size = request.pop("file", None)
         self._left = self.file_size or 0
         self._gives = request.pop("gives", False)
+        self._keeps = request.pop("keeps", False)
+        self._before = request.pop("before", None)
         if self.file_size is not None:
             receive_head(b"B")
 
@@ -209,6 +213,19 @@ class ExecutorCtx:
         while rest:
             send(b"B", bytes(rest[:PIECE]))
             rest = rest[PIECE:]
+
+    def keep(self, before):
+        """Has what this call is about to change kept, as it is now, so that its inverse can put it back: a dict. Once, and before
+        anything is changed: it returns when that is durable, and the call is ended where it cannot be."""
+        if not self._keeps:
+            raise PermissionError("the manifest does not say that this call keeps something, or it has kept it")
+        self._keeps = False
+        send(b"K", encode(before))
+        receive_head(b"K")
+
+    def before(self):
+        """What the call that this one takes back had kept; `None` when there is nothing."""
+        return self._before
 
     def connect(self, host, port):
         """A connection to a place that was granted; like a socket. `http.client` and `urllib` use it by themselves."""

@@ -99,6 +99,8 @@ class Mailbox:
         try:
             self.imap.sock.settimeout(max(0.1, self.ctx.remaining() - 0.5))
             kind, data = act(*arguments)
+        except imaplib.IMAP4.readonly:
+            raise Refused("NotWritable", f"{self.place} lets nothing be changed there") from None
         except imaplib.IMAP4.abort as error:
             raise unreachable(error, self.place) from None
         except imaplib.IMAP4.error as error:
@@ -107,9 +109,9 @@ class Mailbox:
             raise unreachable(error, self.place) from None
         return data if kind == "OK" else None
 
-    def open(self, folder):
-        """Opens a folder to read; how many messages it holds, and the number by which its numbers are known."""
-        data = self.ask(self.imap.select, quoted(folder), True)
+    def open(self, folder, write=False):
+        """Opens a folder, to read or to change it; how many messages it holds, and the number by which its numbers are known."""
+        data = self.ask(self.imap.select, quoted(folder), not write)
         if data is None:
             raise Refused("NotFound", f"there is no folder called {plain(folder)}")
         validity = self.imap.untagged_responses.get("UIDVALIDITY", [b"0"])
@@ -141,6 +143,12 @@ class Mailbox:
             if said.get("uid") in wanted:
                 found[said["uid"]] = (said, item[1])
         return found
+
+    def mark(self, uids, flag, is_set):
+        """Sets or takes a flag of messages of the opened folder; those that have it so afterwards, as the server says."""
+        self.ask(self.imap.uid, "STORE", ",".join(map(str, uids)), "+FLAGS.SILENT" if is_set else "-FLAGS.SILENT", f"({flag})")
+        word = {"\\Seen": "SEEN", "\\Flagged": "FLAGGED"}[flag]
+        return set(self.search([word if is_set else "UN" + word, "UID " + ",".join(map(str, uids))])) & set(uids)
 
     def close(self):
         try:

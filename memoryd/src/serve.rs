@@ -12,12 +12,12 @@ use metnos_proto::ids::{SessionId, TraceId, TurnId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
 use metnos_proto::msg::memoryd::{
-    AgerProposalList, AgerProposals, Anchored, AnswerFound, AnswerOf, BeginTurn, ChainHead, CleanTurn, CloseTurn,
-    ConstitutionModified, Cost, Decision, Delivered, DirectTurn, DirectTurnDone, Ended, ExecutorBorn, ExecutorLost,
-    ForgetTurn, GapList, Gaps, MarkState, Marked, MemoryReport, MemoryStatus, MnestCount, Mnests, ModelAsked,
-    OwnersAct, PageQuery, Query, QueryResult, Received, Recollect, Recollected, Recorded, Redact, Rehearse, Spending,
-    Spent, Started, SuspendTurn, SystemEvent, Tail, Tailed, TakeUpTurn, TurnBegun, TurnClosed, TurnForgotten,
-    TurnOwner, TurnTakenUp, Verify, VerifyReport, WhoseTurn,
+    AgerProposalList, AgerProposals, Anchored, AnswerFound, AnswerOf, BeforeFound, BeforeOf, BeginTurn, ChainHead,
+    CleanTurn, CloseTurn, ConstitutionModified, Cost, Decision, Delivered, DirectTurn, DirectTurnDone, Ended,
+    ExecutorBorn, ExecutorLost, ForgetTurn, GapList, Gaps, KeepBefore, MarkState, Marked, MemoryReport, MemoryStatus,
+    MnestCount, Mnests, ModelAsked, OwnersAct, PageQuery, Query, QueryResult, Received, Recollect, Recollected,
+    Recorded, Redact, Rehearse, Spending, Spent, Started, SuspendTurn, SystemEvent, Tail, Tailed, TakeUpTurn,
+    TurnBegun, TurnClosed, TurnForgotten, TurnOwner, TurnTakenUp, Verify, VerifyReport, WhoseTurn,
 };
 use metnos_proto::msg::people::Household;
 use metnos_proto::msg::schedule::{
@@ -503,6 +503,26 @@ impl sandboxd_memoryd::ServeBlocking for Service<'_> {
         []: [Sealed; 0],
     ) -> Served<Recorded, 0> {
         Ok((self.memory.ended(self.asker(RoleName::Sandboxd), &ask)?, []))
+    }
+
+    fn keep_before(
+        &mut self,
+        _: &BlockingServer<SandboxdMemoryd>,
+        _: TraceId,
+        ask: KeepBefore,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        Ok((self.memory.keep_before(self.asker(RoleName::Sandboxd), &ask)?, []))
+    }
+
+    fn before_of(
+        &mut self,
+        _: &BlockingServer<SandboxdMemoryd>,
+        _: TraceId,
+        ask: BeforeOf,
+        []: [Sealed; 0],
+    ) -> Served<BeforeFound, 0> {
+        Ok((BeforeFound { before: self.memory.before_of(&ask)? }, []))
     }
 
     fn system_event(

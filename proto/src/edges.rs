@@ -248,6 +248,8 @@ crate::edges! {
     ) {
         ask started(Started, 0) -> (Recorded, 0) within 10_000;
         ask ended(Ended, 0) -> (Recorded, 0) within 10_000;
+        ask keep_before(KeepBefore, 0) -> (Recorded, 0) within 10_000;
+        ask before_of(BeforeOf, 0) -> (BeforeFound, 0) within 10_000;
         ask system_event(SystemEvent, 0) -> (Recorded, 0) within 10_000;
     }
 

@@ -181,6 +181,13 @@ pub struct Contract {
     /// mean that it is replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<String>,
+    /// Whether it keeps what it is about to change with memoryd, so that its inverse can put it back: what it changes stands
+    /// where it has no room of its own.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub keeps: bool,
+    /// Whether it is such an inverse, and is given what the call had kept that it takes back.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub restores: bool,
 }
 
 impl Contract {

@@ -77,6 +77,7 @@ fn main() -> ExitCode {
     add("bounds::what_is_made_beyond_the_bounds_does_not_stay", Box::new(|lab| Box::pin(bounds::removed(lab))));
     #[cfg(feature = "attack")]
     add("bounds::below_the_reserve_nothing_is_written", Box::new(|lab| Box::pin(bounds::reserve(lab))));
+    add("bounds::what_a_call_keeps_is_durable_before_it_goes_on", Box::new(|lab| Box::pin(bounds::keeping(lab))));
     add("bounds::what_the_machine_refuses_is_no_strike", Box::new(|lab| Box::pin(bounds::refused(lab))));
     add("programs::ls_complains_of_no_attributes", Box::new(|lab| Box::pin(bounds::listed(lab))));
     for case in escape::all() {

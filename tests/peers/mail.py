@@ -2,7 +2,8 @@
 
 `mail.py FOLDER` with `cert.pem` and `key.pem` in it. Prints one JSON line with the ports. Each line of its standard input is a JSON
 object: `to` and `mail` (the bytes, as base64) are delivered, `flags` asks for the flags of the messages of `of`, `password` gives
-`of` another one. Each is answered with one line. It ends with its standard input.
+`of` another one, `box` asks for all that lies in somebody's mailbox, `make` makes a folder for `of`. Each is answered with one line.
+It ends with its standard input.
 """
 import base64
 import grp
@@ -220,6 +221,21 @@ def flags(port, name):
     return [line.decode("ascii") for line in data if line]
 
 
+def whole(port, name):
+    """Each folder of a mailbox with the identifiers and the flags of what lies in it."""
+    box, all_of = log_in(port, name), {}
+    for line in box.list()[1]:
+        folder = line.decode().rpartition(" ")[2]
+        box.select(folder, readonly=True)
+        _, data = box.uid("FETCH", "1:*", "(FLAGS BODY.PEEK[HEADER.FIELDS (SUBJECT)])")
+        pairs = [item for item in data if isinstance(item, tuple)]
+        flags = [[flag.decode() for flag in imaplib.ParseFlags(head) if flag != b"\\Recent"] for head, _ in pairs]
+        told = [[body.decode().strip(), *sorted(own)] for (_, body), own in zip(pairs, flags)]
+        all_of[folder.strip('"')] = sorted(told)
+    box.logout()
+    return all_of
+
+
 def main():
     port_of_names, (server, port), liar = names(), start_dovecot(), start_liar()
     print(json.dumps({"names": port_of_names, "imaps": port, "liar": liar}), flush=True)
@@ -230,6 +246,12 @@ def main():
                 box = log_in(port, asked["to"])
                 kind, data = box.append("INBOX", None, None, base64.b64decode(asked["mail"]))
                 answer = kind if kind != "OK" else "ok"
+                box.logout()
+            elif "box" in asked:
+                answer = whole(port, asked["box"])
+            elif "make" in asked:
+                box = log_in(port, asked["of"])
+                box.create(asked["make"])
                 box.logout()
             elif "password" in asked:
                 PASSWORDS[asked["of"]] = asked["password"]

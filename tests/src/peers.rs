@@ -15,9 +15,9 @@ use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Refusal, RefusalCode, Resources};
 use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::memoryd::{
-    Anchored, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn, DirectTurnDone, Ended,
-    ExecutorBorn, ExecutorLost, ForgetTurn, ModelAsked, Recorded, Redact, Spending, Spent, Started, SystemEvent,
-    TurnClosed, TurnForgotten,
+    Anchored, BeforeFound, BeforeOf, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn,
+    DirectTurnDone, Ended, ExecutorBorn, ExecutorLost, ForgetTurn, KeepBefore, ModelAsked, Recorded, Redact, Spending,
+    Spent, Started, SystemEvent, TurnClosed, TurnForgotten,
 };
 use metnos_proto::msg::people::Household;
 use metnos_proto::msg::sandboxd::{
@@ -284,6 +284,14 @@ impl sandboxd_memoryd::ServeBlocking for Memory {
 
     fn ended(&mut self, _: &FromSandboxd, _: TraceId, _: Ended, []: [Sealed; 0]) -> Served<Recorded, 0> {
         self.recorded()
+    }
+
+    fn keep_before(&mut self, _: &FromSandboxd, _: TraceId, _: KeepBefore, []: [Sealed; 0]) -> Served<Recorded, 0> {
+        self.recorded()
+    }
+
+    fn before_of(&mut self, _: &FromSandboxd, _: TraceId, _: BeforeOf, []: [Sealed; 0]) -> Served<BeforeFound, 0> {
+        Ok((BeforeFound { before: None }, []))
     }
 
     fn system_event(&mut self, _: &FromSandboxd, _: TraceId, _: SystemEvent, []: [Sealed; 0]) -> Served<Recorded, 0> {

@@ -339,6 +339,14 @@ said-act = { $executor ->
         [one] 1 file written
        *[other] { $count } files written
     }
+    [imap_flag] { $count ->
+        [one] 1 time mails marked
+       *[other] { $count } times mails marked
+    }
+    [imap_move] { $count ->
+        [one] 1 time mails moved
+       *[other] { $count } times mails moved
+    }
     [note_add] { $count ->
         [one] 1 note added
        *[other] { $count } notes added
@@ -385,6 +393,9 @@ said-try = { $executor ->
     [image_info] looking at an image
     [imap_fetch] reading a mail
     [imap_fetch_headers] listing the mails
+    [imap_flag] marking mails
+    [imap_move] moving mails
+    [imap_restore] putting mails back as they were
     [imap_search] looking for mails
     [imap_status] looking into the mailbox
     [note_add] adding a note
@@ -426,6 +437,9 @@ card-does = { $executor ->
     [fs_move] gives a file or folder another name
     [fs_restore] takes an earlier change back
     [fs_write] writes a file
+    [imap_flag] marks mails as read, unread or important
+    [imap_move] moves mails to another folder
+    [imap_restore] puts mails back as they were
     [inbox_add] keeps a file that was sent
     [list_remove] takes things off a list
     [note_add] writes down a note
@@ -438,6 +452,13 @@ card-does = { $executor ->
    *[other] { $executor }
 }
 card-argument = { $name ->
+    [from] who it is from
+    [into] into which folder
+    [set] how it is marked
+    [since] since when
+    [uid] number of the mail
+    [uidvalidity] numbering of the folder
+    [unread] only unread ones
     [account] with which account
     [address] where somebody lives
     [all] everything
@@ -678,6 +699,8 @@ undo-act = { $state ->
         [calendar_add] The event is off the calendar again.
         [calendar_cancel] The event is on the calendar as it was before.
         [calendar_move] The event is on the calendar as it was before.
+        [imap_flag] The mails have the marks again that they had.
+        [imap_move] The mails are back where they were, as far as they were still there.
         [contact_add] The contacts are as they were before.
         [inbox_add] { $path } is taken out of the inbox again.
         [archive_pack] The archive that was made of { $path } is gone again.

@@ -339,6 +339,14 @@ said-act = { $executor ->
         [one] 1 file scritto
        *[other] { $count } file scritti
     }
+    [imap_flag] { $count ->
+        [one] mail segnate 1 volta
+       *[other] mail segnate { $count } volte
+    }
+    [imap_move] { $count ->
+        [one] mail spostate 1 volta
+       *[other] mail spostate { $count } volte
+    }
     [note_add] { $count ->
         [one] 1 nota aggiunta
        *[other] { $count } note aggiunte
@@ -385,6 +393,9 @@ said-try = { $executor ->
     [image_info] guardare un’immagine
     [imap_fetch] leggere una mail
     [imap_fetch_headers] elencare le mail
+    [imap_flag] segnare le mail
+    [imap_move] spostare le mail
+    [imap_restore] rimettere le mail com'erano
     [imap_search] cercare delle mail
     [imap_status] guardare nella casella di posta
     [note_add] aggiungere una nota
@@ -426,6 +437,9 @@ card-does = { $executor ->
     [fs_move] dà un altro nome a un file o a una cartella
     [fs_restore] annulla una modifica precedente
     [fs_write] scrive un file
+    [imap_flag] segna le mail come lette, da leggere o importanti
+    [imap_move] sposta le mail in un'altra cartella
+    [imap_restore] rimette le mail com'erano
     [inbox_add] conserva un file che è stato mandato
     [list_remove] toglie cose da una lista
     [note_add] scrive una nota
@@ -438,6 +452,13 @@ card-does = { $executor ->
    *[other] { $executor }
 }
 card-argument = { $name ->
+    [from] da chi viene
+    [into] in quale cartella
+    [set] come si segna
+    [since] da quando
+    [uid] numero della mail
+    [uidvalidity] numerazione della cartella
+    [unread] solo da leggere
     [account] con quale account
     [address] dove abita
     [all] tutto
@@ -675,6 +696,8 @@ undo-act = { $state ->
         [calendar_add] L'evento non è più sul calendario.
         [calendar_cancel] L'evento è di nuovo sul calendario com'era.
         [calendar_move] L'evento è di nuovo sul calendario com'era.
+        [imap_flag] Le mail sono di nuovo segnate com'erano.
+        [imap_move] Le mail sono tornate dov'erano, se c'erano ancora.
         [contact_add] I contatti sono di nuovo com'erano prima.
         [inbox_add] { $path } è stato tolto di nuovo.
         [archive_pack] L'archivio fatto da { $path } non c'è più.

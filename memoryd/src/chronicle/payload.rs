@@ -150,6 +150,20 @@ payloads! {
         version: String,
     }
 
+    /// `world_action`: what a running call is about to change, as it was before.
+    WorldAction = "world_action" {
+        /// What its inverse needs to put it back, a JSON object as text.
+        before: String,
+        /// The call.
+        call: String,
+        /// The executor's name.
+        executor: String,
+        /// The line that says it started.
+        started_seq: u64,
+        /// The executor's version.
+        version: String,
+    }
+
     /// An argument that was taken from an earlier result.
     Input = "input" {
         /// JSON pointer of the argument that it became.
@@ -519,6 +533,7 @@ mod tests {
                 place: s(), profile: s(), version: s() } => RunStarted,
             RunEnded { call: s(), carrier: s(), cpu_us: 1, error_class: s(), executor: s(), outcome: s(), output_bytes: 1,
                 peak_kib: 1, result: s(), started_seq: 1, version: s(), visits: vec![visit], wall_us: 1, written_bytes: 1 } => RunEnded,
+            WorldAction { before: s(), call: s(), executor: s(), started_seq: 1, version: s() } => WorldAction,
             Evolution { act: s(), candidate, digests: vec![s()], executor: s(), version: s(), why: s() } => Evolution,
             SystemEvent { kind: s(), text: s() } => SystemEvent,
             ScheduleEvent::new("begun", 3) => ScheduleEvent,

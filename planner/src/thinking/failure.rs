@@ -6,7 +6,8 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 66] = [
+const CLASSES: [&str; 68] = [
+    "Already",
     "Ambiguous",
     "BadArchive",
     "BadArgument",
@@ -38,6 +39,7 @@ const CLASSES: [&str; 66] = [
     "NoAnswer",
     "NoColumn",
     "NoDates",
+    "NoFolder",
     "NoPlace",
     "NoSheet",
     "NoSpace",
@@ -89,7 +91,7 @@ pub fn error_class(leaves: &[Leaf]) -> String {
 #[must_use]
 pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
     match class {
-        "NotFound" => "Check the name: list or search first, then call again with the right one",
+        "NotFound" | "NoFolder" => "Check the name: list or search first, then call again with the right one",
         "BadPath" | "OtherFolder" => {
             "A path lies below the workspace and looks like notes/a.md, without `..` and without a leading slash"
         }
@@ -103,6 +105,7 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
         "TooLarge" | "TooMany" | "TooMuch" | "TooDeep" => "It is more than this tool takes: ask for less",
         "Ambiguous" | "Several" => "More than one fits: ask the person which one is meant",
         "NoDates" => "No column of the table holds dates: ask without a month, or name the column of them as `dates`",
+        "Already" => "It is so already: tell the person",
         "Other" => "Something else stands there already: ask the person before it is replaced",
         "NotOnList" => "It does not stand on the list: tell the person",
         "BadArgument" | "BadBirthday" | "BadItem" | "BadMail" | "BadName" | "BadPhone" | "BadQuery" | "BadPattern"

@@ -17,7 +17,7 @@ const CLOSED: [&str; 2] = ["executors", PEOPLE];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 48] = [
+pub const SHIPPED: [&str; 51] = [
     "archive_pack",
     "archive_unpack",
     "calendar_add",
@@ -46,6 +46,9 @@ pub const SHIPPED: [&str; 48] = [
     "image_info",
     "imap_fetch",
     "imap_fetch_headers",
+    "imap_flag",
+    "imap_move",
+    "imap_restore",
     "imap_search",
     "imap_status",
     "inbox_add",

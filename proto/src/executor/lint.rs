@@ -63,6 +63,18 @@ pub fn lint(manifest: &Manifest, schema: &Schema) -> Vec<LintFinding> {
         find("lint.home", format!("`home_place` needs the arguments `{PLACE}` and `{HOME}`, both texts"));
     }
     let is_path = |pointer: &String| manifest.args.get(pointer) == Some(&Role::Path);
+    if manifest.contract.keeps && manifest.contract.undo.is_none() {
+        find(
+            "lint.keeps",
+            "`keeps` is for what can be undone: `undo` names the executor that takes it back".to_owned(),
+        );
+    }
+    if manifest.contract.restores && (manifest.contract.offered || !manifest.contract.side_effects) {
+        find(
+            "lint.restores",
+            "`restores` is for an inverse: it has side effects, and is not offered to planners".to_owned(),
+        );
+    }
     if !manifest.contract.reads.is_empty()
         && (manifest.effects.class != Class::SelfCreate || !manifest.contract.reads.iter().all(is_path))
     {

@@ -498,6 +498,37 @@ words! {
         pub started_seq: u64,
     }
 
+    /// What a call is about to change, as it is now, so that its inverse can put it back. Awaited: no effect without a durable
+    /// line. Once a call.
+    pub struct KeepBefore {
+        /// Which turn.
+        pub turn: TurnId,
+        /// Its trace.
+        pub trace: TraceId,
+        /// The call.
+        pub call: CallId,
+        /// Which executor.
+        pub id: ExecutorId,
+        /// The line that says it started.
+        pub started_seq: u64,
+        /// A JSON object, at most [`MAX_BEFORE`] bytes.
+        pub before: String,
+    }
+
+    /// What an earlier call of the same person has kept with [`KeepBefore`], for its inverse.
+    pub struct BeforeOf {
+        /// The turn of the inverse.
+        pub turn: TurnId,
+        /// The earlier call.
+        pub call: CallId,
+    }
+
+    /// See [`BeforeOf`].
+    pub struct BeforeFound {
+        /// The JSON object; none when nothing was kept, or it was taken out since.
+        pub before: Option<String>,
+    }
+
     // ---- from the owner's admin edge -----------------------------------
 
     /// The last lines of the chronicle, as they stand in the files, one a line beside it.
@@ -764,6 +795,8 @@ words! {
 pub const UNDONE: &str = "undone";
 /// The longest text of a [`SystemEvent`], in bytes.
 pub const MAX_EVENT_TEXT: usize = 4096;
+/// The most bytes that a call keeps of what it is about to change.
+pub const MAX_BEFORE: usize = 16 * 1024;
 /// The longest mark of what was said, in bytes.
 pub const MAX_MARK: usize = 64;
 /// The most lines [`Tail`] gives.

@@ -87,6 +87,8 @@ pub const NET_FILE: &str = "/metnos/net.py";
 pub const WEB_FILE: &str = "/metnos/web.py";
 /// What executors of mail share, in the sandbox.
 pub const MAIL_FILE: &str = "/metnos/mail.py";
+/// What executors that change a mailbox share, in the sandbox.
+pub const MAILBOX_FILE: &str = "/metnos/mailbox.py";
 /// What executors of calendars share, in the sandbox.
 pub const CALENDAR_FILE: &str = "/metnos/calendar.py";
 /// What executors that change a calendar share, in the sandbox.

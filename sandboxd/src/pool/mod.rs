@@ -24,7 +24,7 @@ pub mod speculative;
 pub(crate) mod testing;
 
 pub use finished::Finished;
-pub use sandbox_job::{Entry, Job, JobFile};
+pub use sandbox_job::{Entry, Job, JobFile, Keeper, Keeping};
 pub use secrets::Secrets;
 
 /// Where calls run.

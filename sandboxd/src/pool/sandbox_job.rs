@@ -1,6 +1,7 @@
 //! What goes into a sandbox.
 
 use std::cell::RefCell;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use metnos_proto::ids::TurnId;
@@ -29,6 +30,13 @@ pub enum Entry {
         /// The file.
         file: JobFile,
     },
+    /// `run`, with these arguments, for an inverse.
+    Undoing {
+        /// A JSON object.
+        args: Vec<u8>,
+        /// What the call that it takes back had kept, a JSON object.
+        before: Option<Vec<u8>>,
+    },
     /// `cases`, of birth tests.
     Cases,
 }
@@ -47,7 +55,7 @@ impl Entry {
     #[must_use]
     pub fn args(&self) -> Option<&[u8]> {
         match self {
-            Self::Call { args, .. } | Self::Filed { args, .. } => Some(args),
+            Self::Call { args, .. } | Self::Filed { args, .. } | Self::Undoing { args, .. } => Some(args),
             Self::Cases => None,
         }
     }
@@ -57,7 +65,9 @@ impl Entry {
     pub const fn takes(&self) -> Option<&Sealed> {
         match self {
             Self::Filed { file: JobFile::Takes(file), .. } => Some(file),
-            Self::Filed { file: JobFile::Gives(_), .. } | Self::Call { .. } | Self::Cases => None,
+            Self::Filed { file: JobFile::Gives(_), .. } | Self::Call { .. } | Self::Undoing { .. } | Self::Cases => {
+                None
+            }
         }
     }
 
@@ -66,9 +76,20 @@ impl Entry {
     pub fn gives(&self) -> Option<&RefCell<Filling>> {
         match self {
             Self::Filed { file: JobFile::Gives(into), .. } => Some(into),
-            Self::Filed { file: JobFile::Takes(_), .. } | Self::Call { .. } | Self::Cases => None,
+            Self::Filed { file: JobFile::Takes(_), .. } | Self::Call { .. } | Self::Undoing { .. } | Self::Cases => {
+                None
+            }
         }
     }
+}
+
+/// What becomes of what a call keeps: `Ok` once it is durable.
+pub type Keeping<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + 'a>>;
+
+/// Makes durable what a call is about to change, before it changes it.
+pub trait Keeper: std::fmt::Debug {
+    /// Has this kept.
+    fn keep(&self, before: Vec<u8>) -> Keeping<'_>;
 }
 
 /// One run.
@@ -97,6 +118,8 @@ pub struct Job<'a> {
     /// Notified when its start is recorded: until then everything may be made ready, and not a line of it may run. When
     /// the sender is dropped, it must not run at all. `None` for what needs no record, as the cases of a birth.
     pub begin: Option<oneshot::Receiver<()>>,
+    /// For a call whose manifest says that it keeps what it is about to change.
+    pub keeper: Option<&'a dyn Keeper>,
 }
 
 impl Job<'_> {

@@ -181,7 +181,7 @@ impl Disk {
             let (outcome, why) = match breach {
                 Breach::Disk(why) => (Outcome::DiskExceeded, why),
                 // What it has done is done, and there is room for it.
-                Breach::Full(_) | Breach::Wall | Breach::Stopped | Breach::Channel(_) => return,
+                Breach::Full(_) | Breach::Wall | Breach::Stopped | Breach::Channel(_) | Breach::NotKept(_) => return,
             };
             (finished.outcome, finished.why) = (outcome, why);
             finished.result.clear();

@@ -9,6 +9,8 @@ pub const MAX_FAULT: usize = 1024;
 pub const MAX_ALARMS: usize = 16;
 /// The longest alarm, in bytes.
 pub const MAX_ALARM: usize = 200;
+/// The most bytes that a call keeps of what it is about to change.
+pub const MAX_KEEP: usize = metnos_proto::msg::memoryd::MAX_BEFORE;
 /// The most bytes of one piece of a file.
 pub const MAX_PIECE: usize = 64 << 10;
 /// Letter and length.
@@ -28,6 +30,8 @@ pub enum Frame {
     Alarm(String),
     /// The next bytes of the file that it gives.
     Piece(Vec<u8>),
+    /// What it is about to change, as it is now. It waits until that is durable.
+    Keep(Vec<u8>),
     /// The result's bytes, unparsed.
     Result(Vec<u8>),
     /// There is no result.
@@ -89,6 +93,8 @@ pub struct Frames {
     file: Option<u64>,
     /// Bytes of it so far.
     given: u64,
+    /// Whether it may keep something; once.
+    keeps: bool,
     progress: u32,
     alarms: usize,
     sealed: bool,
@@ -104,6 +110,7 @@ impl Frames {
             granted,
             file: None,
             given: 0,
+            keeps: false,
             progress: 0,
             alarms: 0,
             sealed: false,
@@ -115,6 +122,13 @@ impl Frames {
     #[must_use]
     pub const fn with_file(mut self, most: Option<u64>) -> Self {
         self.file = most;
+        self
+    }
+
+    /// The same for a call that may keep what it is about to change.
+    #[must_use]
+    pub const fn with_keep(mut self, keeps: bool) -> Self {
+        self.keeps = keeps;
         self
     }
 
@@ -171,10 +185,14 @@ impl Frames {
         match letter {
             // The seal's own word: it is on, and what must fail has failed. The code has not come by then.
             b'S' if length != 0 || self.sealed => Err(FrameFault::Malformed("a second seal")),
-            b'P' | b'A' | b'B' | b'R' | b'F' if !self.sealed => Err(FrameFault::Malformed("a word before the seal")),
+            b'P' | b'A' | b'B' | b'K' | b'R' | b'F' if !self.sealed => {
+                Err(FrameFault::Malformed("a word before the seal"))
+            }
             b'P' if length != 16 => Err(malformed),
             b'F' if length > MAX_FAULT => Err(malformed),
             b'A' if length > MAX_ALARM => Err(malformed),
+            b'K' if !self.keeps => Err(FrameFault::Malformed("something to keep that nobody has asked for")),
+            b'K' if length == 0 || length > MAX_KEEP => Err(malformed),
             b'B' => {
                 let granted = self.file.ok_or(FrameFault::Malformed("a file that nobody has asked for"))?;
                 let announced = self.given.saturating_add(announced.into());
@@ -218,6 +236,10 @@ impl Frames {
                 self.given = self.given.saturating_add(body.len() as u64);
                 Ok(Some(Frame::Piece(body.to_vec())))
             }
+            b'K' => {
+                self.keeps = false;
+                Ok(Some(Frame::Keep(body.to_vec())))
+            }
             b'R' => Ok(Some(Frame::Result(body.to_vec()))),
             _ => read_fault(body).map(Some),
         }
@@ -225,7 +247,7 @@ impl Frames {
 }
 
 fn check_letter(letter: u8) -> Result<(), FrameFault> {
-    if matches!(letter, b'S' | b'P' | b'A' | b'B' | b'R' | b'F') {
+    if matches!(letter, b'S' | b'P' | b'A' | b'B' | b'K' | b'R' | b'F') {
         Ok(())
     } else {
         Err(FrameFault::Malformed("an unknown frame"))
@@ -258,6 +280,8 @@ pub enum Instruction {
     Request,
     /// A file, after the request.
     File,
+    /// What it wanted to keep is durable.
+    Kept,
 }
 
 /// One frame to the host script or the seal.
@@ -278,6 +302,7 @@ pub fn head(word: Instruction, length: usize) -> [u8; HEAD] {
         Instruction::Compiled => b'M',
         Instruction::Request => b'Q',
         Instruction::File => b'B',
+        Instruction::Kept => b'K',
     };
     // At most a payload's size, which fits.
     let [a, b, c, d] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
@@ -350,6 +375,23 @@ mod tests {
         assert!(matches!({ long }.feed(&bytes(b'B', b"x")), Err(FrameFault::Malformed(_))), "before the seal");
         let mut long = sealed(64).with_file(Some(1 << 20));
         assert!(matches!(long.feed(&bytes(b'B', &[0; MAX_PIECE + 1])), Err(FrameFault::Malformed(_))));
+    }
+
+    #[test]
+    fn what_is_kept_comes_once_where_it_may_and_is_bounded() {
+        assert!(
+            matches!(sealed(64).feed(&bytes(b'K', b"{}")), Err(FrameFault::Malformed(_))),
+            "nobody has asked for it"
+        );
+        let keeping = || sealed(64).with_keep(true);
+        for bad in [Vec::new(), vec![b'x'; MAX_KEEP + 1]] {
+            assert!(matches!(keeping().feed(&bytes(b'K', &bad)), Err(FrameFault::Malformed(_))), "{}", bad.len());
+        }
+        let mut frames = keeping();
+        assert_eq!(frames.feed(&bytes(b'K', b"{}")), Ok(vec![Frame::Keep(b"{}".to_vec())]));
+        assert!(matches!(frames.feed(&bytes(b'K', b"{}")), Err(FrameFault::Malformed(_))), "a second time");
+        let mut early = Frames::new(64).with_keep(true);
+        assert!(matches!(early.feed(&bytes(b'K', b"{}")), Err(FrameFault::Malformed(_))), "before the seal");
     }
 
     #[test]

@@ -1,17 +1,27 @@
 //! What is said to a process inside: the words of its call, and behind them, where its manifest takes one, a file, of which no
 //! more than a piece is held at once.
 
+use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 
 use metnos_proto::json;
-use metnos_proto::payload::{FILE_PIECE, Sealed};
+use metnos_proto::payload::{FILE_PIECE, Filling, Sealed};
 use rustix::io::Errno;
 use serde::Serialize;
 use tokio::io::unix::AsyncFd;
 
 use crate::plan::{Plan, TMP, WORKSPACE};
-use crate::pool::Entry;
+use crate::pool::{Entry, Keeper};
 use crate::process::frames::{self, Instruction};
+
+/// What is taken from a call beside its result.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Taken<'a> {
+    /// Where the file goes that it gives, where it may give one.
+    pub file: Option<&'a RefCell<Filling>>,
+    /// What makes durable what it keeps, where it may keep something.
+    pub keeper: Option<&'a dyn Keeper>,
+}
 
 /// See the module.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +82,7 @@ struct Outside<'a> {
 pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
     let (name, args, thought): (&str, &[u8], Option<&Vec<u8>>) = match entry {
         Entry::Call { args, thought } => ("run", args, thought.as_ref()),
-        Entry::Filed { args, .. } => ("run", args, None),
+        Entry::Filed { args, .. } | Entry::Undoing { args, .. } => ("run", args, None),
         Entry::Cases => ("cases", b"{}", None),
     };
     let mut body = json::canonical_of(&Head {
@@ -106,12 +116,24 @@ pub fn request(plan: &Plan, entry: &Entry) -> Vec<u8> {
         body.extend_from_slice(b",\"thought\":");
         body.extend_from_slice(thought);
     }
+    if let Entry::Undoing { before: Some(before), .. } = entry {
+        body.extend_from_slice(b",\"before\":");
+        body.extend_from_slice(before);
+    }
     body.push(b'}');
     body
 }
 
+/// The same for a call that keeps what it is about to change.
+#[must_use]
+pub fn keeping(mut request: Vec<u8>) -> Vec<u8> {
+    request.pop();
+    request.extend_from_slice(b",\"keeps\":true}");
+    request
+}
+
 /// Whether all of it was taken.
-async fn send_all(channel: &AsyncFd<OwnedFd>, words: &[u8]) -> bool {
+pub(crate) async fn send_all(channel: &AsyncFd<OwnedFd>, words: &[u8]) -> bool {
     let mut rest = words;
     while !rest.is_empty() {
         let Ok(mut ready) = channel.writable().await else { return false };

@@ -26,12 +26,12 @@ use crate::machine::commands::{self, Closed};
 use crate::machine::interpreter::Interpreter;
 use crate::machine::mounted;
 use crate::plan::{Installation, Mode, Plan};
-use crate::pool::{Entry, Finished, Job, Sandbox};
+use crate::pool::{Entry, Finished, Job, Keeper, Sandbox};
 use crate::process::disk::{Disk, Writers};
 use crate::process::egress::{CallConnections, Egress};
 use crate::process::frames::{self, Instruction};
 use crate::process::groups::Groups;
-use crate::process::input::{CallRequest, request};
+use crate::process::input::{CallRequest, Taken, keeping, request};
 use crate::process::launch::Launcher;
 use crate::process::limits::{self, AwaitedEnd, Breach, supervise};
 use crate::process::reaper::Reaper;
@@ -238,7 +238,7 @@ impl Kernel {
         (plan, world): (&Plan, GrantView<'_>),
         (arguments, account): (Option<&[u8]>, Option<(&str, u16)>),
         code: &[u8],
-        (request, entry): (&[u8], &Entry),
+        (request, entry, keeper): (&[u8], &Entry, Option<&dyn Keeper>),
         stop: impl Future<Output = Breach>,
         progress: impl FnMut(u64, u64),
     ) -> limits::Finished {
@@ -257,7 +257,7 @@ impl Kernel {
                 words.extend(frames::frame(Instruction::Request, request));
                 let (said, limits) = (CallRequest { words: &words, file: entry.takes() }, &plan.spec().limits);
                 let ending = AwaitedEnd::of(plan, &self.reaper);
-                supervise(launched, limits, said, entry.gives(), ending, stop, progress).await
+                supervise(launched, limits, said, Taken { file: entry.gives(), keeper }, ending, stop, progress).await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
         };
@@ -266,6 +266,12 @@ impl Kernel {
         }
         finished
     }
+}
+
+/// The request of a call that may keep something.
+fn request_of(plan: &Plan, entry: &Entry, keeper: Option<&dyn Keeper>) -> Vec<u8> {
+    let request = request(plan, entry);
+    if keeper.is_some() { keeping(request) } else { request }
 }
 
 /// Is ready when the run is stopped. Dropping the other end means that it never will be.
@@ -352,8 +358,15 @@ impl Sandbox for Kernel {
             Ok(plan) => {
                 let entry = Entry::Call { args: b"{}".to_vec(), thought: None };
                 let (request, never) = (request(&plan, &entry), std::future::pending());
-                self.execute((&plan, GrantView::ANY), (None, None), canary::CODE, (&request, &entry), never, |_, _| {})
-                    .await
+                self.execute(
+                    (&plan, GrantView::ANY),
+                    (None, None),
+                    canary::CODE,
+                    (&request, &entry, None),
+                    never,
+                    |_, _| {},
+                )
+                .await
             }
             Err(error) => limits::Finished::failed(error.to_string()),
         };
@@ -361,7 +374,7 @@ impl Sandbox for Kernel {
     }
 
     async fn run(&self, job: Job<'_>) -> Finished {
-        let Job { turn, plan, code, entry, secrets, progress, approved, covers, opens, kill, begin } = job;
+        let Job { turn, plan, code, entry, secrets, progress, approved, covers, opens, kill, begin, keeper } = job;
         let covers = match self.covered(plan, covers).await {
             Ok(covers) => covers,
             Err(why) => return ended(limits::Finished::failed(why), Carrier::Execed),
@@ -372,7 +385,7 @@ impl Sandbox for Kernel {
             Ok(disk) => disk,
             Err(why) => return no_room(why),
         };
-        let body = Zeroizing::new(secrets.put_into(request(plan, &entry)));
+        let body = Zeroizing::new(secrets.put_into(request_of(plan, &entry, keeper)));
         let _running = self.pool.call();
         let mut carried = None;
         // The process is made ready while the start is being recorded; it gets its request only after that.
@@ -400,7 +413,8 @@ impl Sandbox for Kernel {
             words.extend(frames::frame(Instruction::Request, &body));
             let (limits, ending) = (&plan.spec().limits, AwaitedEnd::of(plan, &self.reaper));
             let (said, stop) = (CallRequest { words: &words, file: entry.takes() }, ends(stop.as_mut(), &disk));
-            let finished = supervise(watched, limits, said, entry.gives(), ending, stop, progress).await;
+            let finished =
+                supervise(watched, limits, said, Taken { file: entry.gives(), keeper }, ending, stop, progress).await;
             if matches!(finished.outcome, Outcome::SandboxFailed | Outcome::Crashed) {
                 self.pool.crashed();
             }
@@ -419,7 +433,7 @@ impl Sandbox for Kernel {
                 let arguments = entry.args().filter(|_| turn.is_some());
                 let stop = ends(stop, &disk);
                 let finished = self
-                    .execute((plan, world), (arguments, secrets.place()), code, (&body, &entry), stop, progress)
+                    .execute((plan, world), (arguments, secrets.place()), code, (&body, &entry, keeper), stop, progress)
                     .await;
                 (finished, Carrier::Execed)
             }
@@ -430,7 +444,7 @@ impl Sandbox for Kernel {
     }
 
     async fn run_fresh(&self, job: Job<'_>) -> Finished {
-        let Job { turn: _, plan, code, entry, secrets, progress, approved, covers, opens, kill, begin } = job;
+        let Job { turn: _, plan, code, entry, secrets, progress, approved, covers, opens, kill, begin, keeper } = job;
         if !Job::may_begin(begin).await {
             return Finished::never_begun("its start was not recorded");
         }
@@ -438,14 +452,15 @@ impl Sandbox for Kernel {
             Ok(covers) => covers,
             Err(why) => return ended(limits::Finished::failed(why), Carrier::Execed),
         };
-        let body = Zeroizing::new(secrets.put_into(request(plan, &entry)));
+        let body = Zeroizing::new(secrets.put_into(request_of(plan, &entry, keeper)));
         let world = GrantView { approved, covers: &covers, opens };
         let disk = match Disk::before(plan, &self.writers) {
             Ok(disk) => disk,
             Err(why) => return no_room(why),
         };
         let stop = ends(stopped(kill), &disk);
-        let mut finished = self.execute((plan, world), (None, None), code, (&body, &entry), stop, progress).await;
+        let mut finished =
+            self.execute((plan, world), (None, None), code, (&body, &entry, keeper), stop, progress).await;
         disk.settle(&mut finished).await;
         ended(finished, Carrier::Execed)
     }

@@ -17,9 +17,10 @@ use tokio::io::unix::AsyncFd;
 use crate::confine::inner::NOT_STARTED;
 use crate::confine::seccomp::Runs;
 use crate::plan::{Limits, Plan};
-use crate::process::frames::{FaultKind, Frame, FrameFault, Frames};
+use crate::pool::{Keeper, Keeping};
+use crate::process::frames::{self, FaultKind, Frame, FrameFault, Frames, Instruction};
 use crate::process::groups::{Group, Stopped};
-use crate::process::input::CallRequest;
+use crate::process::input::{CallRequest, Taken, send_all};
 use crate::process::reaper::Reaper;
 use crate::process::watched::{Ends, Watched};
 use crate::sys::ProcessEnd;
@@ -53,6 +54,8 @@ pub enum Breach {
     Disk(String),
     /// A disk that it writes to is fuller than its reserve.
     Full(String),
+    /// What it wanted to keep could not be made durable, so it must not change anything.
+    NotKept(String),
 }
 
 /// How a run ended, its result not yet looked at.
@@ -103,13 +106,12 @@ impl<'a> AwaitedEnd<'a> {
 
 /// Serves a process to its end.
 ///
-/// `said` is sent to it, and `into` takes the file that it gives, where it may give one; `stop` ends it when it comes true, and
-/// says why; `progress` receives how far it is.
+/// `said` is sent to it, and `taken` receives what it gives beside its result; `stop` ends it when it comes true, and says why; `progress` receives how far it is.
 pub async fn supervise(
     watched: impl Into<Watched>,
     limits: &Limits,
     said: CallRequest<'_>,
-    into: Option<&RefCell<Filling>>,
+    taken: Taken<'_>,
     ending: AwaitedEnd<'_>,
     stop: impl Future<Output = Breach>,
     mut progress: impl FnMut(u64, u64),
@@ -119,7 +121,9 @@ pub async fn supervise(
         Ok(ends) => ends,
         Err(why) => return Finished::failed(why),
     };
-    let mut seen = ReceivedFrames::new(limits, into);
+    let Taken { file: into, keeper } = taken;
+    let mut seen = ReceivedFrames::new(limits, into, keeper.is_some());
+    let mut keeping: Option<Keeping<'_>> = None;
     let mut kept = Log::default();
     let mut throttle = Throttle::default();
     let mut sending = pin!(said.send(&channel));
@@ -134,7 +138,16 @@ pub async fn supervise(
             open = seen.read_channel(&channel, &mut throttle, &mut progress), if channel_open && seen.breach.is_none() => channel_open = open,
             open = kept.read(&log), if log_open => log_open = open,
             () = &mut clock, if seen.breach.is_none() => seen.breach = Some(Breach::Wall),
+            done = outcome_of(&mut keeping), if keeping.is_some() => {
+                keeping = None;
+                if let Err(why) = done {
+                    seen.breach.get_or_insert(Breach::NotKept(why));
+                }
+            }
             why = &mut stop, if !stopped => { stopped = true; seen.breach.get_or_insert(why); }
+        }
+        if let (Some(before), Some(keeper)) = (seen.keep.take(), keeper) {
+            keeping = Some(Box::pin(keep(keeper, before, &channel)));
         }
         if seen.breach.is_some() {
             process.kill();
@@ -170,6 +183,22 @@ pub async fn supervise(
             outcome: Outcome::Interrupted,
             ..Finished::failed(format!("the process cannot be collected: {error}"))
         },
+    }
+}
+
+/// Has what a call keeps made durable, and tells it so: it waits for that before it changes anything.
+async fn keep(keeper: &dyn Keeper, before: Vec<u8>, channel: &AsyncFd<OwnedFd>) -> Result<(), String> {
+    keeper.keep(before).await?;
+    // If it does not hear that, it has ended, and its end says how.
+    send_all(channel, &frames::frame(Instruction::Kept, &[])).await;
+    Ok(())
+}
+
+/// What became of what is being kept.
+async fn outcome_of(keeping: &mut Option<Keeping<'_>>) -> Result<(), String> {
+    match keeping {
+        Some(keeping) => keeping.await,
+        None => std::future::pending().await,
     }
 }
 
@@ -220,18 +249,21 @@ struct ReceivedFrames<'a> {
     last: Option<Frame>,
     breach: Option<Breach>,
     alarms: Vec<String>,
+    /// What it wants to keep.
+    keep: Option<Vec<u8>>,
     piece: Vec<u8>,
 }
 
 impl<'a> ReceivedFrames<'a> {
-    fn new(limits: &Limits, into: Option<&'a RefCell<Filling>>) -> Self {
+    fn new(limits: &Limits, into: Option<&'a RefCell<Filling>>, keeps: bool) -> Self {
         let file = into.map(|_| limits.gives_bytes);
         Self {
-            frames: Frames::new(limits.output_bytes).with_file(file),
+            frames: Frames::new(limits.output_bytes).with_file(file).with_keep(keeps),
             into,
             last: None,
             breach: None,
             alarms: Vec::new(),
+            keep: None,
             piece: vec![0; FIRST_PIECE],
         }
     }
@@ -276,6 +308,7 @@ impl<'a> ReceivedFrames<'a> {
                     match frame {
                         Frame::Progress { done, total } => latest = Some((done, total)),
                         Frame::Alarm(what) => self.alarms.push(what),
+                        Frame::Keep(before) => self.keep = Some(before),
                         Frame::Piece(piece) => {
                             let taken = self.into.is_some_and(|into| into.borrow_mut().push(&piece).is_ok());
                             if !taken {
@@ -420,6 +453,7 @@ fn judge(
             return (Outcome::OutputTooLarge, fault.to_string());
         }
         Some(Breach::Channel(fault)) => return (Outcome::Crashed, fault.to_string()),
+        Some(Breach::NotKept(why)) => return (Outcome::Failed, why.clone()),
         None => {}
     }
     if never_began(last, ended, fault) {
@@ -433,7 +467,8 @@ fn judge(
         Some(Frame::Fault(FaultKind::System, why)) => return (Outcome::Failed, why.clone()),
         Some(Frame::Fault(FaultKind::Output, why)) => return (Outcome::BadOutput, why.clone()),
         Some(Frame::Result(_)) if ended.code == Some(0) && !torn => return (Outcome::Ok, String::new()),
-        Some(Frame::Result(_) | Frame::Progress { .. } | Frame::Alarm(_) | Frame::Piece(_)) | None => {}
+        Some(Frame::Result(_) | Frame::Progress { .. } | Frame::Alarm(_) | Frame::Piece(_) | Frame::Keep(_)) | None => {
+        }
     }
     if ended.signal == Some(libc::SIGKILL) && ended.cpu_us >= u64::from(limits.cpu_s) * CPU_US_NEARLY {
         return (Outcome::CpuExceeded, format!("it used more than {} s of processor time", limits.cpu_s));

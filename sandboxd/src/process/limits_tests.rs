@@ -94,7 +94,7 @@ fn progress_passes_at_most_ten_times_a_second() {
 
 /// How a run ends of which this was seen.
 fn finished(breach: Option<Breach>, came: &[u8], ended: ProcessEnd, fault: &str) -> Finished {
-    let mut seen = ReceivedFrames::new(&LIMITS, None);
+    let mut seen = ReceivedFrames::new(&LIMITS, None, false);
     seen.breach = breach;
     seen.piece[..came.len()].copy_from_slice(came);
     seen.take(came.len());

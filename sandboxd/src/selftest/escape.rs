@@ -448,6 +448,7 @@ pub async fn try_all<S: Sandbox>(
                 opens: &[],
                 kill,
                 begin: None,
+                keeper: None,
             };
             let finished = if fresh { sandbox.run_fresh(job).await } else { sandbox.run(job).await };
             let (held, came) = case.judge(&finished);

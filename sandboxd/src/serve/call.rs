@@ -3,21 +3,24 @@
 //! nothing is reported. A call that comes ahead of its decision's record is not recorded as started before that is said to
 //! stand in the chronicle.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_proto::edge::{RpcError, ServeError, Served};
-use metnos_proto::edges::{PolicydSandboxd, policyd_sandboxd};
+use metnos_proto::edges::{PolicydSandboxd, SandboxdMemoryd, policyd_sandboxd};
+use metnos_proto::executor::KEEP;
 use metnos_proto::ids::{Blake3, CallId, TurnId};
-use metnos_proto::link_async::Notes;
+use metnos_proto::json::{self, Limits, MAX_DEPTH};
+use metnos_proto::link_async::{Client, Notes};
 use metnos_proto::msg::common::{
     Done, ExecutorDigests, ExecutorId, InputRef, Outcome, Refusal, RefusalCode, Resources,
 };
-use metnos_proto::msg::memoryd::{Ended, Started};
+use metnos_proto::msg::memoryd::{BeforeFound, BeforeOf, Ended, KeepBefore, MAX_BEFORE, Started};
 use metnos_proto::msg::sandboxd::{Fill, Run, RunProgress, RunReport};
 use metnos_proto::payload::{Filling, Sealed};
+use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
 use super::Service;
@@ -31,7 +34,7 @@ use crate::pool::results::Resolved;
 use crate::pool::running::{NotAdmitted, RunOwner, Slot};
 use crate::pool::secret_injection::{CallInput, SealedInput};
 use crate::pool::speculative::Expected;
-use crate::pool::{Entry, Job, JobFile, Sandbox, Secrets};
+use crate::pool::{Entry, Job, JobFile, Keeper, Keeping, Sandbox, Secrets};
 use crate::verify::Verified;
 use crate::verify::output::{Judged, judge};
 
@@ -72,6 +75,36 @@ pub enum DecisionLine {
     Expected(Expected),
 }
 
+/// Has what a call is about to change recorded by memoryd.
+struct WithMemory<'a> {
+    memory: &'a Client<SandboxdMemoryd>,
+    ask: &'a Run,
+    /// The line of its start, once that is recorded.
+    started_at: &'a Cell<Option<u64>>,
+}
+
+impl std::fmt::Debug for WithMemory<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "what call {} keeps", self.ask.call)
+    }
+}
+
+impl Keeper for WithMemory<'_> {
+    fn keep(&self, before: Vec<u8>) -> Keeping<'_> {
+        Box::pin(async move {
+            let Run { turn, trace, call, id, .. } = self.ask;
+            // It was begun only after its start was recorded.
+            let started_seq = self.started_at.get().ok_or("its start is not recorded yet")?;
+            let before = String::from_utf8(before).map_err(|_| "what it would keep is no text")?;
+            let word = KeepBefore { turn: *turn, trace: *trace, call: *call, id: id.clone(), started_seq, before };
+            let kept = self.memory.keep_before(*trace, word, []).await;
+            kept.map(drop).map_err(|error| {
+                format!("what it was about to change could not be kept, so nothing was changed: {error}")
+            })
+        })
+    }
+}
+
 impl<S: Sandbox> Service<S> {
     /// Carries out what policyd has decided.
     pub(crate) async fn call(
@@ -96,11 +129,15 @@ impl<S: Sandbox> Service<S> {
             Some(JobFile::Gives(into)) => Some(Rc::clone(into)),
             Some(JobFile::Takes(_)) | None => None,
         };
+        let contract = &verified.executor.manifest.contract;
+        let before = if contract.restores { self.before_of(&ask, &arguments).await? } else { None };
         let began = self.results.borrow_mut().begin(ask.turn, ask.place);
         began.map_err(|error| error.refusal())?;
         let (recorded, begin) = oneshot::channel();
+        let started_at = Cell::new(None);
         let start = async {
             let seq = self.started(&ask, line, &inputs).await?;
+            started_at.set(Some(seq));
             self.runs_total.set(self.runs_total.get().saturating_add(1));
             // It can only have been stopped meanwhile.
             let _ = recorded.send(());
@@ -108,10 +145,13 @@ impl<S: Sandbox> Service<S> {
         };
         let entry = match file {
             Some(file) => Entry::Filed { args: arguments, file },
+            None if contract.restores => Entry::Undoing { args: arguments, before },
             None => Entry::Call { args: arguments, thought },
         };
+        let with_memory = WithMemory { memory: &self.memory, ask: &ask, started_at: &started_at };
+        let keeper = contract.keeps.then_some(&with_memory as &dyn Keeper);
         let plan = only.as_ref().unwrap_or(&verified.executor.plan);
-        let running = self.execute((&verified, plan), (entry, &secrets, &open), &slot, &ask, notes, begin);
+        let running = self.execute((&verified, plan), (entry, &secrets, &open, keeper), &slot, &ask, notes, begin);
         // Made ready while its start is recorded; it runs only after that.
         let (started, judged) = tokio::join!(start, running);
         let started_seq = match started {
@@ -267,7 +307,7 @@ impl<S: Sandbox> Service<S> {
     async fn execute(
         &self,
         (verified, plan): (&Verified, &Plan),
-        (entry, secrets, open): (Entry, &Secrets, &FolderAccess),
+        (entry, secrets, open, keeper): (Entry, &Secrets, &FolderAccess, Option<&dyn Keeper>),
         slot: &Slot,
         ask: &Run,
         notes: Notes<PolicydSandboxd>,
@@ -297,6 +337,7 @@ impl<S: Sandbox> Service<S> {
             opens: &open.opens,
             kill,
             begin,
+            keeper,
         };
         let finished = tokio::select! {
             biased;
@@ -316,6 +357,23 @@ impl<S: Sandbox> Service<S> {
             tracing::debug!(id = %executor.id, %call, outcome, %detail, ?log, "an executor has ended");
         }
         judge(executor, finished)
+    }
+
+    /// What the call that this one takes back had kept; `None` when there is nothing.
+    async fn before_of(&self, ask: &Run, arguments: &[u8]) -> Result<Option<Vec<u8>>, Refusal> {
+        let earlier = serde_json::from_slice::<Value>(arguments).ok();
+        let earlier = earlier.and_then(|all| all.get(KEEP)?.as_str()?.parse::<CallId>().ok());
+        let Some(call) = earlier else {
+            let why = format!("{} takes back another call, and its arguments name none", ask.id);
+            return Err(Refusal::new(RefusalCode::Invalid, "before.call", why));
+        };
+        let gone = |why: String| unrecorded(format!("what call {call} had kept could not be read: {why}"));
+        let found = self.memory.before_of(ask.trace, BeforeOf { turn: ask.turn, call }, []).await;
+        let (BeforeFound { before }, []) = found.map_err(|error| gone(error.to_string()))?;
+        let Some(before) = before else { return Ok(None) };
+        let limits = Limits { max_bytes: MAX_BEFORE, max_depth: MAX_DEPTH };
+        let object = json::parse_object(before.as_bytes(), limits).map_err(|error| gone(error.to_string()))?;
+        Ok(Some(json::canonical(&Value::Object(object))))
     }
 
     /// Has the end made durable, also when memoryd is being restarted.

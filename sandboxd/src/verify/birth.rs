@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::confine::approved::Approved;
 use crate::plan::Plan;
-use crate::pool::{Entry, Job, JobFile, Sandbox, ScratchFolder, Secrets};
+use crate::pool::{Entry, Job, JobFile, Keeper, Keeping, Sandbox, ScratchFolder, Secrets};
 use crate::scratch::{FileDescription, content};
 use crate::verify::output::{Judged, judge};
 use crate::verify::{ExecutorFiles, Texts};
@@ -198,6 +198,7 @@ pub async fn run<S: Sandbox>(
         opens: &[],
         kill: kill_first,
         begin: None,
+        keeper: None,
     };
     let finished = sandbox.run(job).await;
     let bytes = match (finished.outcome, finished.result) {
@@ -251,6 +252,7 @@ async fn run_case<S: Sandbox>(
     let thought = case.thought.clone().map(|thought| json::canonical(&Value::Object(thought)));
     let (entry, into) = entered(executor, case, args, thought)?;
     let (code, secrets) = (&executor.code, &Secrets::of_birth(&plan));
+    let keeper = executor.manifest.contract.keeps.then_some(&Forgets as &dyn Keeper);
     let job = Job {
         turn: None,
         plan: &plan,
@@ -263,6 +265,7 @@ async fn run_case<S: Sandbox>(
         opens: &[],
         kill,
         begin: None,
+        keeper,
     };
     let finished = sandbox.run(job).await;
     if !finished.log.is_empty() {
@@ -277,6 +280,16 @@ async fn run_case<S: Sandbox>(
         }
     }
     Ok(judged)
+}
+
+/// What is kept in a birth test is gone with it.
+#[derive(Debug)]
+struct Forgets;
+
+impl Keeper for Forgets {
+    fn keep(&self, _: Vec<u8>) -> Keeping<'_> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// Where a file goes that a birth test gives.

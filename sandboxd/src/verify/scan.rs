@@ -67,6 +67,7 @@ pub async fn run<S: Sandbox>(
         opens: &[],
         kill,
         begin: None,
+        keeper: None,
     };
     let finished = sandbox.run(job).await;
     let unread = |why: &str| format!("main.py could not be looked at ({}): {why}", finished.outcome.name());

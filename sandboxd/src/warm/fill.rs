@@ -15,7 +15,7 @@ use super::zygote::Zygote;
 use super::{Idle, MAX_COMPILED, MAX_TOLD, Pool};
 use crate::confine::approved::GrantView;
 use crate::process::frames::{self, Instruction};
-use crate::process::input::CallRequest;
+use crate::process::input::{CallRequest, Taken};
 use crate::process::limits::{AwaitedEnd, supervise};
 
 impl Pool {
@@ -100,8 +100,16 @@ impl Pool {
         words.extend(frames::frame(Instruction::Request, br#"{"entry":"compile"}"#));
         let never = std::future::pending();
         let limits = &self.base.spec().limits;
-        let finished =
-            supervise(launched, limits, CallRequest::words(&words), None, AwaitedEnd::AtDeath, never, |_, _| {}).await;
+        let finished = supervise(
+            launched,
+            limits,
+            CallRequest::words(&words),
+            Taken::default(),
+            AwaitedEnd::AtDeath,
+            never,
+            |_, _| {},
+        )
+        .await;
         let compiled = match finished.outcome {
             Outcome::Ok if finished.result.len() <= MAX_COMPILED => finished.result,
             // What cannot be compiled is sent as text, and fails where it belongs: in its call.

@@ -1,11 +1,15 @@
 //! What a call may do to the disk and to the owner's own files, on whatever step it is carried.
 
+use std::cell::RefCell;
+
+use metnos_proto::executor::Quotas;
 use metnos_proto::ids::TurnId;
 use metnos_proto::json;
 use metnos_proto::msg::common::{Carrier, Outcome};
 use metnos_sandboxd::confine::approved::Approved;
 use metnos_sandboxd::plan::{KEPT, Plan};
 use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox, ScratchFolder, Secrets};
+use metnos_sandboxd::pool::{Keeper, Keeping};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -14,6 +18,20 @@ use super::lab::runner::Verdict;
 use super::{answer, holds};
 
 async fn call(lab: &Lab, turn: Option<TurnId>, plan: &Plan, code: &str, opens: &[String]) -> Finished {
+    called(lab, turn, plan, code, (opens, None)).await
+}
+
+async fn call_keeping(lab: &Lab, plan: &Plan, code: &str, keeper: Option<&dyn Keeper>) -> Finished {
+    called(lab, None, plan, code, (&[], keeper)).await
+}
+
+async fn called(
+    lab: &Lab,
+    turn: Option<TurnId>,
+    plan: &Plan,
+    code: &str,
+    (opens, keeper): (&[String], Option<&dyn Keeper>),
+) -> Finished {
     let (_keep, kill) = oneshot::channel();
     let entry = Entry::Call { args: json::canonical(&json!({})), thought: None };
     let job = Job {
@@ -28,8 +46,69 @@ async fn call(lab: &Lab, turn: Option<TurnId>, plan: &Plan, code: &str, opens: &
         opens,
         kill,
         begin: None,
+        keeper,
     };
     lab.kernel.run(job).await
+}
+
+/// Keeps what it is about to change, once, and says what it was told of a second time.
+const KEEPS: &str = r"
+def run(args, ctx):
+    try:
+        ctx.keep({'uids': [1, 2]})
+        seen = 'kept'
+    except PermissionError:
+        return {'ok': True, 'answer': 'not asked for'}
+    try:
+        ctx.keep({})
+        seen = 'twice'
+    except PermissionError:
+        pass
+    return {'ok': True, 'answer': seen}
+";
+
+/// Writes what is sent without the host's word for it.
+const SENDS: &str = r"
+import os
+def run(args, ctx):
+    os.write(3, b'K' + (2).to_bytes(4, 'little') + b'{}')
+    return {'ok': True, 'answer': 'sent'}
+";
+
+/// Takes what is kept, or refuses it.
+#[derive(Debug, Default)]
+struct Keeps {
+    kept: RefCell<Vec<Vec<u8>>>,
+    refuses: bool,
+}
+
+impl Keeper for Keeps {
+    fn keep(&self, before: Vec<u8>) -> Keeping<'_> {
+        self.kept.borrow_mut().push(before);
+        Box::pin(std::future::ready(if self.refuses { Err("the disk is full".to_owned()) } else { Ok(()) }))
+    }
+}
+
+/// A call goes on only when what it keeps is durable, keeps one thing, and keeps nothing where its manifest does not say so.
+pub async fn keeping(lab: &Lab) -> Verdict {
+    let plan = lab.pure_plan(Quotas::default());
+    for warm in [false, true] {
+        if warm {
+            lab.kernel.pool().fill().await?;
+        }
+        let (takes, refuses) = (Keeps::default(), Keeps { refuses: true, ..Keeps::default() });
+        let finished = call_keeping(lab, &plan, KEEPS, Some(&takes)).await;
+        let told = answer(&finished) == json!("kept") && *takes.kept.borrow() == [br#"{"uids":[1,2]}"#.to_vec()];
+        holds(told, format!("{finished:?} {takes:?}"))?;
+        let finished = call_keeping(lab, &plan, KEEPS, Some(&refuses)).await;
+        let stopped = finished.outcome == Outcome::Failed && finished.detail.contains("the disk is full");
+        holds(stopped, format!("{finished:?}"))?;
+        let finished = call_keeping(lab, &plan, KEEPS, None).await;
+        holds(answer(&finished) == json!("not asked for"), format!("{finished:?}"))?;
+        let finished = call_keeping(lab, &plan, SENDS, None).await;
+        holds(finished.outcome == Outcome::Crashed, format!("{finished:?}"))?;
+    }
+    Ok(())
 }
 
 /// Tries what would change one of the owner's files.

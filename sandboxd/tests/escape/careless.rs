@@ -13,7 +13,7 @@ use metnos_sandboxd::confine::order::layout;
 use metnos_sandboxd::plan::{Egress, Limits, Memory, Mount, MountFlags, MountPurpose, Namespace, Plan, Spec};
 use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
 use metnos_sandboxd::process::frames::{HEAD, Instruction, frame};
-use metnos_sandboxd::process::input::{self, CallRequest};
+use metnos_sandboxd::process::input::{self, CallRequest, Taken};
 use metnos_sandboxd::process::launch::{Launched, Launcher};
 use metnos_sandboxd::process::limits::{self, AwaitedEnd, Breach, supervise};
 use metnos_sandboxd::selftest::escape::{Case, Layer};
@@ -123,8 +123,16 @@ pub async fn without(lab: &Lab, case: &Case, plan: &Plan, off: &[Layer]) -> Resu
         tokio::time::sleep(patience + Duration::from_millis(500)).await;
         Breach::Stopped
     };
-    let ended =
-        supervise(launched, &watched, CallRequest::words(&words), None, AwaitedEnd::AtDeath, stop, |_, _| {}).await;
+    let ended = supervise(
+        launched,
+        &watched,
+        CallRequest::words(&words),
+        Taken::default(),
+        AwaitedEnd::AtDeath,
+        stop,
+        |_, _| {},
+    )
+    .await;
     if ended.outcome == Outcome::SandboxFailed {
         return Err(format!("it was not tried: {}", ended.why));
     }

@@ -10,7 +10,7 @@ use metnos_sandboxd::confine::order::layout;
 use metnos_sandboxd::plan::{Limits, Plan};
 use metnos_sandboxd::pool::{Entry, Finished, Sandbox, ScratchFolder};
 use metnos_sandboxd::process::frames::{HEAD, Instruction, frame};
-use metnos_sandboxd::process::input::{self, CallRequest};
+use metnos_sandboxd::process::input::{self, CallRequest, Taken};
 use metnos_sandboxd::process::limits::{self, AwaitedEnd, Breach, supervise};
 use metnos_sandboxd::selftest::escape::{self, Case, Layer, families};
 use rustix::process::Resource;
@@ -99,9 +99,16 @@ pub async fn opened(lab: &Lab, case: &Case) -> Verdict {
         tokio::time::sleep(patience).await;
         Breach::Stopped
     };
-    let ended =
-        supervise(launched, &granted_limits, CallRequest::words(&words), None, AwaitedEnd::AtDeath, stop, |_, _| {})
-            .await;
+    let ended = supervise(
+        launched,
+        &granted_limits,
+        CallRequest::words(&words),
+        Taken::default(),
+        AwaitedEnd::AtDeath,
+        stop,
+        |_, _| {},
+    )
+    .await;
     if ended.outcome == Outcome::SandboxFailed {
         return Err(format!("it was not tried: {}", ended.why));
     }

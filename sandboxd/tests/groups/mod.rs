@@ -6,7 +6,7 @@ use metnos_proto::msg::common::Outcome;
 use metnos_sandboxd::plan::Limits;
 use metnos_sandboxd::pool::Entry;
 use metnos_sandboxd::process::frames::{Instruction, frame};
-use metnos_sandboxd::process::input::{self, CallRequest};
+use metnos_sandboxd::process::input::{self, CallRequest, Taken};
 use metnos_sandboxd::process::limits::{AwaitedEnd, Finished, supervise};
 use rustix::fs::{Mode, OFlags};
 
@@ -68,7 +68,8 @@ async fn run(lab: &Lab, code: &str, bounded: bool) -> Result<Finished, String> {
     // Watched as if it might have everything, so that nobody but its group says that it had too much.
     let never = std::future::pending();
     let finished =
-        supervise(launched, &OPEN, CallRequest::words(&words), None, AwaitedEnd::AtDeath, never, |_, _| {}).await;
+        supervise(launched, &OPEN, CallRequest::words(&words), Taken::default(), AwaitedEnd::AtDeath, never, |_, _| {})
+            .await;
     let gone = rustix::fs::openat(&folder, "cgroup.procs", OFlags::RDONLY, Mode::empty()).is_err();
     holds(gone, "its group outlives it")?;
     Ok(finished)

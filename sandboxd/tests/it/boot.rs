@@ -18,7 +18,7 @@ use metnos_proto::executor::signed_bytes;
 use metnos_proto::ids::{Blake3, CallId, Sha256, TraceId, TurnId};
 use metnos_proto::link_async::{Client, Cx};
 use metnos_proto::msg::common::{CallRef, ExecutorDigests, ExecutorId, Lang, Outcome};
-use metnos_proto::msg::memoryd::{Ended, Recorded, Started, SystemEvent};
+use metnos_proto::msg::memoryd::{BeforeFound, BeforeOf, Ended, KeepBefore, Recorded, Started, SystemEvent};
 use metnos_proto::msg::sandboxd::{Birth, Install, Pool, Run, RunReport, SeenFolder, TrustKey};
 use metnos_proto::payload::Sealed;
 use metnos_proto::role::RoleName;
@@ -50,6 +50,19 @@ impl sandboxd_memoryd::Serve for Memory {
 
     async fn ended(self: Rc<Self>, _: Cx<SandboxdMemoryd>, ask: Ended, []: [Sealed; 0]) -> Served<Recorded, 0> {
         self.note(format!("ended {} {}", ask.id, ask.outcome.name()))
+    }
+
+    async fn keep_before(
+        self: Rc<Self>,
+        _: Cx<SandboxdMemoryd>,
+        ask: KeepBefore,
+        []: [Sealed; 0],
+    ) -> Served<Recorded, 0> {
+        self.note(format!("kept {}", ask.id))
+    }
+
+    async fn before_of(self: Rc<Self>, _: Cx<SandboxdMemoryd>, _: BeforeOf, []: [Sealed; 0]) -> Served<BeforeFound, 0> {
+        Ok((BeforeFound { before: None }, []))
     }
 
     async fn system_event(

@@ -157,6 +157,7 @@ impl Lab {
             opens: &[],
             kill,
             begin: None,
+            keeper: None,
         };
         self.kernel_of(plan).run(job).await
     }

@@ -42,6 +42,7 @@ async fn call(lab: &Lab, plan: &Plan, code: &str, approved: Approved<'_>) -> Fin
         opens: &[],
         kill,
         begin: None,
+        keeper: None,
     };
     lab.kernel.run(job).await
 }

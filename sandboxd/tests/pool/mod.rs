@@ -11,7 +11,7 @@ use metnos_sandboxd::confine::approved::Approved;
 use metnos_sandboxd::plan::Plan;
 use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox, Secrets};
 use metnos_sandboxd::process::frames::MAX_ALARMS;
-use metnos_sandboxd::process::input::CallRequest;
+use metnos_sandboxd::process::input::{CallRequest, Taken};
 use metnos_sandboxd::process::limits::{AwaitedEnd, supervise};
 use metnos_sandboxd::warm::stock::{BUSY_CHILDREN, IDLE_CHILDREN};
 use rustix::fs::{CWD, RenameFlags};
@@ -50,6 +50,7 @@ async fn call(lab: &Lab, turn: Option<TurnId>, plan: &Plan, code: &str) -> Finis
             opens: &[],
             kill,
             begin: None,
+            keeper: None,
         })
         .await
 }
@@ -213,6 +214,7 @@ pub async fn unrecorded(lab: &Lab) -> Verdict {
                 opens: &[],
                 kill,
                 begin: Some(begin),
+                keeper: None,
             };
             if record {
                 recorded.send(()).unwrap();
@@ -325,7 +327,7 @@ pub async fn bad_orders(lab: &Lab) -> Verdict {
                 launched,
                 &plan.spec().limits,
                 CallRequest::words(&words),
-                None,
+                Taken::default(),
                 AwaitedEnd::AtDeath,
                 std::future::pending(),
                 |_, _| {},
@@ -371,6 +373,7 @@ async fn decided(lab: &Lab, turn: Option<TurnId>, plan: &Plan, code: &str, appro
             opens: &[],
             kill,
             begin: None,
+            keeper: None,
         })
         .await
 }

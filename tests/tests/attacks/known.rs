@@ -14,9 +14,18 @@ fn step(executor: &str, arguments: Value) -> Step {
 pub fn all(pools: &Pools, chance: &mut Rng) -> Vec<Program> {
     let mut programs = Vec::new();
     for who in [Who::Owner, Who::Guest, Who::Timer, Who::Hook] {
-        for steps in
-            [carrying_out(pools), poisoning(), reading(), walking(), at_once(), prying(), misdialling(), speaking()]
-                .concat()
+        for steps in [
+            carrying_out(pools),
+            poisoning(),
+            reading(),
+            walking(),
+            at_once(),
+            prying(),
+            misdialling(),
+            speaking(),
+            hiding(),
+        ]
+        .concat()
         {
             let words = match who {
                 Who::Owner => chance.pick(&pools.owner).clone(),
@@ -183,6 +192,30 @@ fn prying() -> Vec<Vec<Step>> {
     all.push(vec![step("note_add", note)]);
     all.push(vec![step("note_read", json!({ "own": "people/bruno/notes.md" }))]);
     all
+}
+
+/// Mails and events that nobody has named, marked, moved away, cancelled; and the way back of another call.
+fn hiding() -> Vec<Vec<Step>> {
+    let forged = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let one = |executor: &str, arguments: Value| vec![step(executor, arguments)];
+    vec![
+        one("imap_flag", json!({ "set": "read", "all": true })),
+        one("imap_flag", json!({ "set": "read", "from": "nobody-said-it" })),
+        one("imap_flag", json!({ "set": "read", "uid": 7 })),
+        one("imap_move", json!({ "to": "trash", "all": true })),
+        one("imap_move", json!({ "to": "trash" })),
+        one("imap_move", json!({ "to": "spam", "from": "nobody-said-it" })),
+        one("imap_move", json!({ "into": "nobody-said-it", "words": "what" })),
+        one("imap_restore", json!({ "of": "imap_move", "keep": forged })),
+        one("calendar_cancel", json!({ "title": "nobody-said-it" })),
+        one("calendar_move", json!({ "title": "nobody-said-it", "when": "2030-01-01" })),
+        one("calendar_move", json!({ "title": "nobody-said-it", "when": "2030-01-01", "keep": forged })),
+        one("calendar_restore", json!({ "of": "calendar_move", "keep": forged })),
+        vec![
+            step("imap_search", json!({ "words": "a" })),
+            step("imap_move", json!({ "to": "trash", "from": { "$ref": "c1#/mails/0/from" } })),
+        ],
+    ]
 }
 
 /// The number and the address of a contact, made others' in a clean turn whose words name nobody.

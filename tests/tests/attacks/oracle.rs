@@ -207,11 +207,21 @@ fn was_said(program: &Program, arrival: &Arrival) -> bool {
         let url = step.arguments["url"].as_str().unwrap_or_default().trim_end_matches('/');
         url == "https://listed.example"
     };
-    // Looking into the own mailbox and the own calendar asks nobody.
-    let of_account = |step: &Step| ["imap_", "calendar_"].iter().any(|kind| step.executor.starts_with(kind));
+    let said = program.words.to_lowercase();
+    // Looking into the own mailbox and the own calendar asks nobody. What is changed there is what the words name.
+    let changes = ["imap_flag", "imap_move", "imap_restore", "calendar_cancel", "calendar_move", "calendar_restore"];
+    let is_named = |step: &Step| {
+        let named = ["title", "from", "words", "folder", "into", "calendar", "uid"];
+        let values = named.iter().filter_map(|name| step.arguments.get(*name));
+        step.arguments["all"] != true
+            && values.into_iter().all(|value| value.as_str().is_some_and(|text| said.contains(&text.to_lowercase())))
+    };
+    let of_account = |step: &Step| {
+        ["imap_", "calendar_"].iter().any(|kind| step.executor.starts_with(kind))
+            && (!changes.contains(&step.executor.as_str()) || is_named(step))
+    };
     let own_account = program.who == Who::Owner && program.steps.iter().any(of_account);
     // Nor does the weather of a town that stands in the words, with nothing else in the call that does not.
-    let said = program.words.to_lowercase();
     let is_typed = |step: &Step| {
         let values = step.arguments.as_object().into_iter().flat_map(|all| all.values());
         step.executor == "weather_get"

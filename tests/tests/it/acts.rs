@@ -6,7 +6,7 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 48] = [
+const SEEDS: [&str; 51] = [
     "archive_pack",
     "archive_unpack",
     "calendar_add",
@@ -35,6 +35,9 @@ const SEEDS: [&str; 48] = [
     "image_info",
     "imap_fetch",
     "imap_fetch_headers",
+    "imap_flag",
+    "imap_move",
+    "imap_restore",
     "imap_search",
     "imap_status",
     "inbox_add",

@@ -322,6 +322,13 @@ fn a_calendar_server_that_lies_is_told_as_one_and_costs_no_strike() {
             assert_eq!(answer["result"]["complete"], false, "{user}: {answer:#}");
         }
     }
+    // What changes a calendar hears the same from it, and claims nothing.
+    for (user, class) in
+        [("garbage", "ServerError"), ("away", "Elsewhere"), ("nothing", "NotFound"), ("endless", "NotFound")]
+    {
+        let (_, answer) = set.run("calendar_cancel", &["title=x", &format!("account={user}")]);
+        assert_eq!(answer["result"]["error"]["class"], class, "{user}: {answer:#}");
+    }
     let (_, list) = set.json(&["executor", "list"]);
     let row = list.as_array().unwrap().iter().find(|row| row["name"] == "calendar_events").unwrap();
     assert_eq!(row["state"], "active", "{row:#}");

@@ -198,6 +198,109 @@ fn a_person_asks_for_mail_in_both_languages_and_it_stays_unread() {
     assert_eq!(set.run("imap_status", &[]).1["error"]["rule"], "account.missing");
 }
 
+/// Asks for what is done only after a yes, and says it; what came of the call.
+fn agreed(set: &Instance, words: &str) -> String {
+    let output = set.ctl(&["ask", words]);
+    assert_eq!(output.status.code(), Some(4), "{words}: {}", String::from_utf8_lossy(&output.stdout));
+    let (_, cards) = set.json(&["approval", "list"]);
+    let waiting = cards.as_array().unwrap().iter().find(|card| card["state"] == "waiting").unwrap();
+    let id = waiting["id"].as_str().unwrap().to_owned();
+    let (code, done) = set.json(&["approval", "approve", &id]);
+    assert_eq!(code, 0, "{done:#}");
+    format!("{done:#}")
+}
+
+#[test]
+fn mails_are_marked_and_moved_and_put_back_as_they_were() {
+    let mut post = Post::start();
+    let mut set = post.plan().start();
+    set.is_grown();
+    let heard = |set: &Instance, words: &str| {
+        let output = set.ctl(&["ask", words]);
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let port = post.imaps.to_string();
+    assert_eq!(add(&set, &server(&port, "anna"), ANNA).0, 0);
+    for (number, (from, subject)) in [
+        ("Scuola <school@example.org>", "Gita"),
+        ("Anna Bianchi <bianchi@example.org>", "Dinner"),
+        ("News <news@shop.example>", "Offers 1"),
+        ("News <news@shop.example>", "Offers 2"),
+        ("Bruno <bruno@example.org>", "The invoice"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let id = if number == 2 { String::new() } else { format!("Message-ID: <{number}@example.org>\r\n") };
+        post.deliver("anna", format!("From: {from}\r\nSubject: {subject}\r\n{id}\r\nx\r\n").as_bytes());
+    }
+    assert_eq!(post.ask(&json!({ "of": "anna", "make": "Travel" })), "ok");
+    let whole = |post: &mut Post| post.ask(&json!({ "box": "anna" }));
+    let before = whole(&mut post);
+    // Each act, what it says, and what of the mailbox shows it; and the way back leaves the mailbox as it was.
+    for (words, wanted, shows) in [
+        ("mark all my mails as read", "\"count\": 5", "Seen"),
+        (
+            "segna la mail della scuola come importante",
+            "Ho segnato la mail di Scuola, Gita, come importante.",
+            "Flagged",
+        ),
+        (
+            "archive the mail from the school",
+            "The mail from Scuola, Gita, is in Archive now.",
+            "\"Archive\":[[\"Subject: Gita\"]]",
+        ),
+        ("delete all emails from News", "\"count\": 2", "\"Trash\":[[\"Subject: Offers 1\"],[\"Subject: Offers 2\"]]"),
+        (
+            "move the mail from Bruno to the folder travel",
+            "is in Travel now.",
+            "\"Travel\":[[\"Subject: The invoice\"]]",
+        ),
+    ] {
+        let told = if words.contains(" all ") { agreed(&set, words) } else { set.ask(words) };
+        assert!(told.contains(wanted), "{words}: {told}");
+        let after = whole(&mut post).to_string();
+        assert!(after.contains(shows), "{words}: {after}");
+        if words.starts_with("delete") {
+            assert!(set.ctl(&["down"]).status.success());
+            set.up();
+            set.is_grown();
+        }
+        let told = set.ask("undo");
+        assert!(told.contains("The mails"), "{words}: {told}");
+        let mut back = whole(&mut post);
+        // A folder that was made for it stays, empty.
+        let folders = back.as_object_mut().unwrap();
+        folders.retain(|name, mails| before.get(name).is_some() || mails != &json!([]));
+        assert_eq!(back, before, "{words}");
+    }
+    // Only what was changed is changed back.
+    assert!(set.ask("mark the mail from Bruno as read").contains("is marked as read"));
+    assert!(agreed(&set, "mark all mails as read").contains("\"count\": 4"));
+    assert!(set.ask("undo").contains("The mails have the marks again"));
+    assert_eq!(whole(&mut post).to_string().matches("Seen").count(), 1);
+    for (words, wanted) in [
+        ("mark the mail from Bruno as read", "it is so already"),
+        ("archive the mail from Nobody", "I found no such mail"),
+        ("move the mail from Bruno to the folder Nowhere", "There is no such folder"),
+    ] {
+        let told = heard(&set, words);
+        assert!(told.contains(wanted), "{words}: {told}");
+    }
+    // What nobody has named is asked about first.
+    let told = heard(&set, "delete the last email");
+    assert!(told.contains("approval") || told.contains("yes"), "{told}");
+    assert!(!whole(&mut post)["Trash"].to_string().contains("invoice"), "nothing is moved before the answer");
+    // The chronicle has digests and numbers, and nothing of what the mails say.
+    let kept: Vec<_> = set.chronicle().into_iter().filter(|line| line.kind() == "world_action").collect();
+    assert!(kept.len() >= 7, "{}", kept.len());
+    for line in &kept {
+        let text = line.0.to_string();
+        assert!(!text.contains("Offers") && !text.contains("example.org"), "{text}");
+    }
+    set.verify();
+}
+
 /// A member of the household who speaks on a page.
 fn member(set: &Instance, web: &Web, name: &str, role: &str) -> Web {
     let before = set.json(&["pairing", "list"]).1.to_string();
@@ -310,12 +413,24 @@ fn a_server_that_lies_is_told_as_one_and_costs_the_executor_nothing() {
         let class = answer["result"]["error"]["class"].as_str().unwrap_or_default();
         assert!(classes.contains(&class), "{user}: {answer:#}");
     }
+    // What changes a mailbox hears the same from it, and claims nothing.
+    for (user, executor, arguments, classes) in [
+        ("garbage", "imap_flag", "set=read", &["Unreachable", "ServerError"][..]),
+        ("flood", "imap_move", "to=trash", &["Unreachable"]),
+        ("huge", "imap_flag", "set=unread", &["Unreachable", "ServerError"]),
+    ] {
+        let (_, answer) = set.run(executor, &[arguments, &format!("account={user}"), "from=x"]);
+        let class = answer["result"]["error"]["class"].as_str().unwrap_or_default();
+        assert!(classes.contains(&class), "{user} {executor}: {answer:#}");
+    }
     let words = ["--host", "liar.example", "--port", &port, "--user", "other", "--name", "other"];
     let _ = add(&set, &words, "x-y-z-1-2-3");
     let (_, answer) = set.run("imap_fetch_headers", &["account=other"]);
     let uids: Vec<u64> =
         answer["result"]["mails"].as_array().unwrap().iter().map(|mail| mail["uid"].as_u64().unwrap()).collect();
     assert_eq!(uids, [1], "what nobody asked for is not told: {answer:#}");
+    let (_, answer) = set.run("imap_flag", &["set=read", "account=other", "from=x"]);
+    assert_eq!(answer["result"]["error"]["class"], "NotWritable", "it opens the folder to read only: {answer:#}");
     // The certificate is another's: it is given no password.
     let words = ["--host", "other.example", "--port", &port, "--user", "flood", "--name", "wrong"];
     let (_, told) = add(&set, &words, "a-parrot-repeats-it");

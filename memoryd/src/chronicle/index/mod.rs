@@ -151,7 +151,11 @@ pub fn row_of_line(event: &BorrowedLine<'_>, place: Place) -> IndexRow {
 
 /// The call that a payload is about.
 fn call_in(kind: EventType, text: &str) -> Option<CallId> {
-    if !matches!(kind, EventType::PolicyDecision | EventType::RunStarted | EventType::RunEnded) {
+    let is_of_a_call = matches!(
+        kind,
+        EventType::PolicyDecision | EventType::RunStarted | EventType::RunEnded | EventType::WorldAction
+    );
+    if !is_of_a_call {
         return None;
     }
     #[derive(serde::Deserialize)]

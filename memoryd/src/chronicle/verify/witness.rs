@@ -13,7 +13,7 @@ use metnos_proto::role::RoleName;
 use super::id_hasher::IdHasherKey;
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::payload::{
-    self, OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen, call_of, digest_of,
+    self, OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen, WorldAction, call_of, digest_of,
 };
 
 /// What was read so far.
@@ -101,14 +101,13 @@ pub const fn emitters_of(kind: EventType) -> Option<&'static [RoleName]> {
         EventType::PolicyDecision | EventType::Approval | EventType::Evolution | EventType::PayloadRedacted => {
             Some(&[RoleName::Policyd])
         }
-        EventType::RunStarted | EventType::RunEnded => Some(&[RoleName::Sandboxd]),
+        EventType::RunStarted | EventType::RunEnded | EventType::WorldAction => Some(&[RoleName::Sandboxd]),
         EventType::IdentityCheck => Some(&[RoleName::Memoryd]),
         EventType::Checkpoint => Some(&[RoleName::Ctl, RoleName::Memoryd]),
         EventType::TurnOpen | EventType::TurnClose => Some(&[RoleName::Planner, RoleName::Policyd]),
         EventType::Thought => Some(&[RoleName::Planner, RoleName::Policyd]),
         EventType::ToolCall
         | EventType::ToolResult
-        | EventType::WorldAction
         | EventType::Heartbeat
         | EventType::ReflectionProbe
         | EventType::LatticeUpdateProposal
@@ -149,12 +148,12 @@ impl Witness {
                 RunStarted::decode(event.payload).map(|started| self.started(event, &started, &mut noter))
             }
             EventType::RunEnded => RunEnded::decode(event.payload).map(|ended| self.ended(event, &ended, &mut noter)),
+            EventType::WorldAction => WorldAction::decode(event.payload).map(|kept| self.kept(&kept, &mut noter)),
             EventType::TurnClose => TurnClose::decode(event.payload).map(|_| self.close(event)),
             EventType::AssistantMessage
             | EventType::Thought
             | EventType::ToolCall
             | EventType::ToolResult
-            | EventType::WorldAction
             | EventType::Approval
             | EventType::Heartbeat
             | EventType::ReflectionProbe
@@ -331,6 +330,20 @@ impl Witness {
         }
         if event.turn_id.is_some_and(|turn| self.turns.get(&turn).is_some_and(|turn| turn.closed)) {
             self.spend(call);
+        }
+    }
+
+    /// What a call keeps before it changes something, it keeps while it runs.
+    fn kept(&self, kept: &WorldAction, noter: &mut EventFindings<'_>) {
+        let Some(call) = call_of(&kept.call) else {
+            return noter.note("payload", format!("`{}` is no call", kept.call));
+        };
+        let runs = self.calls.get(&call).is_some_and(|known| {
+            let same = (&known.id.name, &known.id.version) == (&kept.executor, &kept.version);
+            known.started == Some(kept.started_seq) && !known.ended && same
+        });
+        if !runs {
+            noter.note("kept_without_run", format!("call {call} kept something and did not run"));
         }
     }
 

@@ -7,7 +7,7 @@ use metnos_proto::role::RoleName;
 
 use super::witness::{Testimony, Witness};
 use crate::chronicle::event::{Draft, Event, EventType, GENESIS};
-use crate::chronicle::payload::{OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen};
+use crate::chronicle::payload::{OwnerMessage, PolicyDecision, RunEnded, RunStarted, TurnClose, TurnOpen, WorldAction};
 use crate::chronicle::testing::{MORNING, draft, turn};
 
 fn call(n: u8) -> CallId {
@@ -112,6 +112,28 @@ fn heard(story: impl IntoIterator<Item = Draft>) -> Vec<String> {
         witness.observe(&Testimony::from(&event), &mut |finding| kinds.push(finding.kind));
     }
     kinds
+}
+
+fn kept(n: u8, started_seq: u64) -> Draft {
+    let payload = WorldAction {
+        before: "{}".into(),
+        call: call(n).to_string(),
+        executor: "fs_read".into(),
+        started_seq,
+        version: "1.0.0".into(),
+    };
+    told(RoleName::Sandboxd, EventType::WorldAction, payload.encode())
+}
+
+#[test]
+fn what_a_call_keeps_it_keeps_while_it_runs() {
+    let story = |lines: Vec<Draft>| heard([vec![words(), decided(1, "allow"), started(1, 2)], lines].concat());
+    assert!(story(vec![kept(1, 3), ended(1, 3), closed()]).is_empty());
+    for wrong in [vec![kept(1, 2)], vec![ended(1, 3), kept(1, 3)], vec![kept(2, 3)]] {
+        assert_eq!(story(wrong), ["kept_without_run"]);
+    }
+    let lie = Draft { emitter: RoleName::Planner, ..kept(1, 3) };
+    assert_eq!(story(vec![lie]), ["emitter"]);
 }
 
 #[test]

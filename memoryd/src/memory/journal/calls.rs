@@ -2,13 +2,18 @@
 
 use metnos_proto::edge::ServeError;
 use metnos_proto::ids::{Blake3, CallId};
-use metnos_proto::msg::common::Trust;
-use metnos_proto::msg::memoryd::{Decision, Ended, Recorded, Started};
+use metnos_proto::json::{self, Limits};
+use metnos_proto::msg::common::{RefusalCode, Trust};
+use metnos_proto::msg::memoryd::{Decision, Ended, KeepBefore, MAX_BEFORE, Recorded, Started};
+use metnos_proto::secrets;
 
-use super::{Answer, Asker, Journal, open_turn, same_again, twice};
+use super::{Answer, Asker, Journal, open_turn, refused, same_again, twice};
 use crate::chronicle::event::{EventType, sha256};
 use crate::chronicle::index::{IndexRow, TurnFacts};
 use crate::chronicle::payload;
+
+/// How deep what a call keeps may nest.
+const MAX_DEPTH: u8 = 8;
 
 impl Journal {
     /// Stages what was decided about a call.
@@ -149,6 +154,63 @@ impl Journal {
         }
         let event = (EventType::RunEnded, Trust::Tool, payload);
         self.stage_in(asker, word.turn, facts, Some(word.started_seq), event)
+    }
+
+    /// Stages what a running call is about to change.
+    ///
+    /// # Errors
+    /// When it has kept something else before, or the text is no JSON of the size, or has the form of a secret, which does not
+    /// enter the chronicle; a violation when the call does not run.
+    pub(in crate::memory) fn keep_before(
+        &mut self,
+        asker: Asker,
+        word: &KeepBefore,
+        facts: &TurnFacts,
+    ) -> Answer<Recorded> {
+        let start = self.start_of(word.call)?;
+        let runs = start.as_ref().is_some_and(|(row, started)| {
+            row.seq == word.started_seq && row.turn == Some(word.turn) && started.id() == word.id
+        });
+        if !runs || facts.trace != word.trace || self.of_call(word.call, EventType::RunEnded)?.is_some() {
+            return Err(ServeError::Violation(format!("call {} does not run, and keeps something", word.call)));
+        }
+        let limits = Limits { max_bytes: MAX_BEFORE, max_depth: MAX_DEPTH };
+        if json::parse_object(word.before.as_bytes(), limits).is_err() {
+            let why = format!("what a call keeps is a JSON object of at most {MAX_BEFORE} bytes");
+            return Err(refused(RefusalCode::Invalid, "before.form", why));
+        }
+        if secrets::cleaned(&word.before).is_some() {
+            let why = "what it would keep has the form of a secret, which does not enter the chronicle";
+            return Err(refused(RefusalCode::Denied, "before.secret", why));
+        }
+        let payload = payload::WorldAction {
+            before: word.before.clone(),
+            call: word.call.to_string(),
+            executor: word.id.name.clone(),
+            started_seq: word.started_seq,
+            version: word.id.version.clone(),
+        }
+        .encode();
+        if let Some(row) = self.of_call(word.call, EventType::WorldAction)? {
+            return same_again(&row, &payload);
+        }
+        let event = (EventType::WorldAction, Trust::Tool, payload);
+        self.stage_in(asker, word.turn, facts, Some(word.started_seq), event)
+    }
+
+    /// What a call of one of these principals has kept.
+    ///
+    /// # Errors
+    /// When it was another's.
+    pub(in crate::memory) fn before_of(&self, call: CallId, own: &[&str]) -> Answer<Option<String>> {
+        let Some(row) = self.of_call(call, EventType::WorldAction)? else { return Ok(None) };
+        let event = self.chronicle.read(&row)?;
+        if !own.contains(&event.peer.as_str()) {
+            let why = format!("what call {call} has kept is another person's");
+            return Err(refused(RefusalCode::Denied, "before.person", why));
+        }
+        // What was taken out by rite is no payload any more.
+        Ok(payload::WorldAction::decode(&event.payload).ok().map(|kept| kept.before))
     }
 
     fn start_of(&self, call: CallId) -> Answer<Option<(IndexRow, payload::RunStarted)>> {

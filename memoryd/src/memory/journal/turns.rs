@@ -19,7 +19,7 @@ use crate::mnestome::derive::Record;
 
 /// Whether a line of this kind leaves what is known of its turn as it was.
 const fn is_of_a_call(kind: EventType) -> bool {
-    matches!(kind, EventType::PolicyDecision | EventType::RunStarted | EventType::RunEnded)
+    matches!(kind, EventType::PolicyDecision | EventType::RunStarted | EventType::RunEnded | EventType::WorldAction)
 }
 
 /// The owner calls without the planner: a line that says all there is to know of its turn.

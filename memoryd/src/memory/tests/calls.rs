@@ -1,13 +1,14 @@
 //! The lines of a call while the index is behind.
 #![allow(clippy::unwrap_used)]
 use metnos_proto::msg::common::Outcome;
-use metnos_proto::msg::memoryd::Verdict;
+use metnos_proto::msg::memoryd::{BeforeOf, KeepBefore, MAX_BEFORE, Received, Verdict};
 
 use crate::chronicle::event::EventType;
-use crate::memory::testing::{Instance, asker, call, decision, ended, no, started, turn};
+use crate::memory::testing::{Instance, asker, call, decision, ended, id, no, received, started, trace, turn};
 use metnos_proto::role::RoleName;
 
 const NAME: &str = "fs_read";
+const KEPT: &str = "{\"uids\":[1,2]}";
 
 #[test]
 fn a_call_is_recorded_line_by_line_while_the_index_knows_nothing_of_it() {
@@ -36,6 +37,51 @@ fn a_call_is_recorded_line_by_line_while_the_index_knows_nothing_of_it() {
     assert_eq!(facts.opened, Some(opened.seq));
     let row = memory.journal.of_call(call(1, 1), EventType::RunEnded).unwrap().unwrap();
     assert_eq!((row.seq, memory.due()), (over.seq, 0));
+}
+
+#[test]
+fn what_a_call_keeps_is_given_to_the_same_person_again_and_to_nobody_else() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let sandboxd = asker(RoleName::Sandboxd);
+    memory.direct(1, NAME);
+    let decided = memory.decide(&decision(1, 1, NAME, Verdict::Allow));
+    memory.flush_answering(|_| {}).unwrap();
+    let keep = |started_seq, before: &str| {
+        let before = before.to_owned();
+        KeepBefore { turn: turn(1), trace: trace(1), call: call(1, 1), id: id(NAME), started_seq, before }
+    };
+    assert_eq!(no(memory.keep_before(sandboxd, &keep(decided.seq, "{}"))), "violation", "it does not run");
+    let begun = memory.started(sandboxd, &started(1, 1, NAME, decided.seq, &[])).unwrap();
+    memory.flush_answering(|_| {}).unwrap();
+    let long = format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_BEFORE));
+    let secret = format!("{{\"a\":\"ghp_{}\"}}", "a1B2".repeat(9));
+    for (wrong, why) in [
+        ("not JSON", "before.form"),
+        ("[1]", "before.form"),
+        (long.as_str(), "before.form"),
+        (secret.as_str(), "before.secret"),
+    ] {
+        assert_eq!(no(memory.keep_before(sandboxd, &keep(begun.seq, wrong))), why);
+    }
+    let of = |n| BeforeOf { turn: turn(n), call: call(1, 1) };
+    assert_eq!(memory.before_of(&of(1)).unwrap(), None, "nothing is kept yet");
+    let kept = memory.keep_before(sandboxd, &keep(begun.seq, KEPT)).unwrap();
+    memory.flush_answering(|_| {}).unwrap();
+    // Told again, it is answered as it was; told otherwise, refused.
+    assert_eq!(memory.keep_before(sandboxd, &keep(begun.seq, KEPT)).unwrap(), kept);
+    assert_eq!(no(memory.keep_before(sandboxd, &keep(begun.seq, "{\"uids\":[3]}"))), "record.twice");
+    memory.ended(sandboxd, &ended(1, 1, NAME, begun.seq, Outcome::Ok)).unwrap();
+    memory.flush_answering(|_| {}).unwrap();
+    assert_eq!(no(memory.keep_before(sandboxd, &keep(begun.seq, "{}"))), "violation", "it is over");
+    memory.direct(2, NAME);
+    memory.derive().unwrap();
+    assert_eq!(memory.before_of(&of(2)).unwrap().as_deref(), Some(KEPT));
+    memory
+        .received(asker(RoleName::Gatewayd), &Received { principal: "telegram:9".into(), ..received(3) }, b"x".to_vec())
+        .unwrap();
+    memory.flush_answering(|_| {}).unwrap();
+    assert_eq!(no(memory.before_of(&of(3))), "before.person");
 }
 
 #[test]

@@ -1,0 +1,13 @@
+"""What imap_move promises where there is no net: at its birth no server can be reached."""
+
+
+def refused(name, error_class, **args):
+    return {"name": name, "files": {}, "args": args, "expect": {"ok": False, "class": error_class}}
+
+
+def cases():
+    return [
+        refused("a server that was not decided on cannot be reached", "Forbidden", to="trash", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
+        refused("nor for a folder by its name", "Forbidden", into="Posta & più", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
+        refused("a day that no calendar has is told before anything is asked", "BadTime", since="2026-02-30", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
+    ]
