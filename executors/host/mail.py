@@ -35,6 +35,8 @@ MOST_FIELD = 8_192
 # The most bytes that a server is heard in one call.
 MOST_HEARD = 12_000_000
 FIELDS = "FROM SUBJECT DATE TO LIST-ID"
+# What tells who a message waits for.
+SIGNS = "CC IN-REPLY-TO LIST-UNSUBSCRIBE PRECEDENCE AUTO-SUBMITTED X-SPAM-FLAG X-SPAM-STATUS"
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 # What looks like the name of a site, such as bank.example or pay@bank.example, in a sender's name: labels, and a last one of letters.
 SITE = re.compile(r"(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}\b")
@@ -385,6 +387,63 @@ def criteria_of(args):
         criteria.append("TEXT")
         literal = words.encode("utf-8")
     return criteria, literal
+
+
+# What a subject says of a time by which something is wanted, in both languages.
+DEADLINE = re.compile(r"\b(?:deadline|due|overdue|expir\w{1,8}|urgent\w{0,2}|asap|final notice|last reminder|by (?:today|tonight|tomorrow|monday|tuesday|wednesday|"
+                      r"thursday|friday|saturday|sunday)|entro|scad\w{1,8}|urgent[ei]|sollecito|ultimo avviso|in ritardo)\b", re.I)
+ANSWER = re.compile(r"^(?:re|r|aw|sv|antw)\s*(?:\[\d{1,3}\])?:", re.I)
+# In which order mails that wait for somebody are told, and how many unread ones are looked at for them.
+WAITING = ("deadline", "question", "reply", "direct")
+MOST_LOOKED = 200
+
+
+def waits(message, own):
+    """Why a message waits for the person whose address `own` is, by its headers alone: a time by which something is wanted, a question, an
+    answer to the own words, or that it is to this person and few others. Nothing of lists, of senders that take no answer, of what a
+    filter has taken for spam, and of a sender who shows another address than the own one."""
+    def said(name):
+        return header(message.get(name))
+
+    who, address = sender(message)
+    bulk = any(message.get(name) is not None for name in ("List-Id", "List-Unsubscribe")) or said("Precedence").lower() in ("bulk", "list", "junk")
+    if bulk or said("X-Spam-Flag").lower() == "yes" or said("X-Spam-Status").lower().startswith("yes") or poses(who, address):
+        return ""
+    subject = said("Subject")
+    if DEADLINE.search(subject):
+        return "deadline"
+    if said("Auto-Submitted").lower() not in ("", "no") or re.match(r"(?:no|do-?not|non)[-_.]?(?:reply|rispondere)", address, re.I):
+        return ""
+    if "?" in subject:
+        return "question"
+    if message.get("In-Reply-To") is not None and ANSWER.match(subject):
+        return "reply"
+    try:
+        to = [one.casefold() for _, one in email.utils.getaddresses([str(message.get("To") or "")[:MOST_FIELD]])]
+    except Exception:
+        to = []
+    return "direct" if own and own.casefold() in to and len(to) <= 3 else ""
+
+
+def waiting(args, ctx):
+    """The unread messages that wait for the person, those with a deadline first."""
+    asked = criteria_of({**args, "unread": True})
+    box = Mailbox(ctx)
+    try:
+        folder = args.get("folder", INBOX)
+        _, validity = box.open(folder)
+        uids = box.search(*asked)
+        looked = uids[:MOST_LOOKED]
+        found = box.fetch(looked, f"BODY.PEEK[HEADER.FIELDS ({FIELDS} {SIGNS})]<0.{MOST_HEADERS}>") if looked else {}
+        mails = [{**summary(uid, *found[uid]), "why": waits(parsed(found[uid][1]), box.user)} for uid in looked if uid in found]
+    finally:
+        box.close()
+    mails = sorted((mail for mail in mails if mail["why"] and not mail["answered"]), key=lambda mail: WAITING.index(mail["why"]))
+    shown = mails[:args.get("limit", 10)]
+    return {
+        "ok": True, "account": box.name, "folder": plain(folder), "uidvalidity": validity, "mails": shown,
+        "total": len(mails), "returned": len(shown), "truncated": len(shown) < len(mails) or len(uids) > len(looked),
+    }
 
 
 def listing(args, ctx):

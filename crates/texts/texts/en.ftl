@@ -507,6 +507,7 @@ card-argument = { $name ->
     [to] new name
     [to_page] to page
     [url] address
+    [waiting] only those that wait for an answer
     [when] when it is
     [wind] about wind
     [words] what is looked for

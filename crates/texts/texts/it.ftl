@@ -507,6 +507,7 @@ card-argument = { $name ->
     [to] nome nuovo
     [to_page] fino alla pagina
     [url] indirizzo
+    [waiting] solo quelle che aspettano una risposta
     [when] quando si svolge
     [wind] sul vento
     [words] che cosa si cerca

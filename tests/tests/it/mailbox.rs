@@ -198,6 +198,48 @@ fn a_person_asks_for_mail_in_both_languages_and_it_stays_unread() {
     assert_eq!(set.run("imap_status", &[]).1["error"]["rule"], "account.missing");
 }
 
+#[test]
+fn mails_that_wait_for_an_answer_are_told_first_and_bulk_and_forged_ones_not_at_all() {
+    let mut post = Post::start();
+    let set = post.plan().start();
+    set.is_grown();
+    let port = post.imaps.to_string();
+    assert_eq!(add(&set, &server(&port, "anna"), ANNA).0, 0);
+    for words in ["which mails need an answer", "ho mail importanti"] {
+        let told = set.ask(words);
+        assert!(told.contains("No unread mail waits") || told.contains("Nessuna mail da leggere aspetta"), "{told}");
+    }
+    for (from, subject, more) in [
+        ("Shop <news@shop.example>", "Urgent: last day of our offers", "List-Unsubscribe: <mailto:x@shop.example>"),
+        ("\"service@bank.example\" <x@evil.example>", "Urgent: your account expires", "X: y"),
+        ("Prize <win@luck.example>", "Deadline: claim your prize?", "X-Spam-Flag: YES"),
+        ("Robot <no-reply@service.example>", "Your weekly summary?", "X: y"),
+        ("Electric <no-reply@power.example>", "Bolletta: scadenza il 15 dicembre", "X: y"),
+        ("Bruno <bruno@example.org>", "Are you coming on Sunday?", "X: y"),
+        ("Ada <ada@example.org>", "Re: the holidays", "In-Reply-To: <1@example.org>"),
+        ("Carla <carla@example.org>", "the keys", "To: anna"),
+        ("Club <club@example.org>", "minutes", "To: a@x.example, b@x.example, anna, d@x.example"),
+    ] {
+        post.deliver("anna", format!("From: {from}\r\nSubject: {subject}\r\n{more}\r\n\r\nx\r\n").as_bytes());
+    }
+    let told = set.ask("is there anything urgent in my mail");
+    let order = ["Deadline: Electric", "Question: Bruno", "Reply: Ada", "To you: Carla"].map(|part| told.find(part));
+    assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{told}");
+    for silent in ["Shop", "bank", "Prize", "Robot", "Club"] {
+        assert!(!told.contains(silent), "{silent}: {told}");
+    }
+    let told = set.ask("quali mail aspettano una risposta");
+    assert!(told.contains("Scadenza: Electric") && told.contains("Domanda: Bruno"), "{told}");
+    // By itself, every morning.
+    let planned = set.ask("every morning at 8 tell me which mails need an answer");
+    assert!(planned.contains("8:00"), "{planned}");
+    assert_eq!(set.json(&["schedule", "run-now", "1"]).0, 0);
+    until("the mail of the morning", Duration::from_secs(60), || {
+        set.ask("hello").contains("Question: Bruno").then_some(())
+    });
+    set.verify();
+}
+
 /// Asks for what is done only after a yes, and says it; what came of the call.
 fn agreed(set: &Instance, words: &str) -> String {
     let output = set.ctl(&["ask", words]);
