@@ -88,7 +88,7 @@ impl Hunt {
         let world = World::start(&mut chance, yes);
         let catalogue = Executor::all(&world.set);
         let counts = Counts { sets: 1, ..Counts::default() };
-        let (end, last) = (Instant::now() + time, Instant::now() + time * 3);
+        let (end, last) = (Instant::now() + time, Instant::now() + time * 4);
         Self {
             world,
             catalogue,
@@ -115,11 +115,15 @@ impl Hunt {
         }
         println!("what is known was tried: {} programs", self.counts.programs);
         let names: Vec<String> = self.catalogue.iter().map(|executor| executor.name.clone()).collect();
-        for first in &names {
-            for second in &names {
-                if Instant::now() < self.last {
-                    self.try_chain(&mut chance, Who::Owner, &[first, second]);
-                }
+        let mut pairs: Vec<[&String; 2]> =
+            names.iter().flat_map(|first| names.iter().map(move |second| [first, second])).collect();
+        // Where the time does not last for all of them, it is not the last of the alphabet that are never tried.
+        for at in (1..pairs.len()).rev() {
+            pairs.swap(at, usize::try_from(chance.below(at as u64 + 1)).unwrap_or(at));
+        }
+        for pair in &pairs {
+            if Instant::now() < self.last {
+                self.try_chain(&mut chance, Who::Owner, pair);
             }
         }
         println!("all pairs were tried: {} programs", self.counts.programs);

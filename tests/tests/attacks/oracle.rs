@@ -210,11 +210,21 @@ fn was_said(program: &Program, arrival: &Arrival) -> bool {
     let said = program.words.to_lowercase();
     // Looking into the own mailbox and the own calendar asks nobody. What is changed there is what the words name.
     let changes = ["imap_flag", "imap_move", "imap_restore", "calendar_cancel", "calendar_move", "calendar_restore"];
+    // A part of the answer to a question with words of the person names something, too.
+    let has_asked = program
+        .steps
+        .iter()
+        .flat_map(|step| step.arguments.as_object())
+        .flat_map(|all| all.values())
+        .any(|value| value.as_str().is_some_and(|text| !text.is_empty() && said.contains(&text.to_lowercase())));
     let is_named = |step: &Step| {
         let named = ["title", "from", "words", "folder", "into", "calendar", "uid"];
         let values = named.iter().filter_map(|name| step.arguments.get(*name));
         step.arguments["all"] != true
-            && values.into_iter().all(|value| value.as_str().is_some_and(|text| said.contains(&text.to_lowercase())))
+            && values.into_iter().all(|value| match value.as_str() {
+                Some(text) => said.contains(&text.to_lowercase()),
+                None => value.is_object() && has_asked,
+            })
     };
     let of_account = |step: &Step| {
         ["imap_", "calendar_"].iter().any(|kind| step.executor.starts_with(kind))

@@ -200,13 +200,15 @@ impl<'a> Fields<'a> {
     /// What the output of this call inherits.
     #[must_use]
     pub fn inputs(&self, context: &Context) -> Inputs {
+        let is_switch = |field: &Field<'_>| matches!(field.value, Some(Value::Bool(_)));
         let digest = |field: &Field<'_>| field.value.map(|value| (json::digest(value), field.label.integrity));
         Inputs {
             join: self.all.iter().map(|field| field.label).reduce(Label::join).unwrap_or(Label::CLEAN),
             context: context.label,
             leaves: self.all.iter().filter_map(digest).collect::<HashMap<_, _>>(),
             secret: false,
-            literal: self.all.iter().all(|field| field.is_frozen() || matches!(field.value, Some(Value::Bool(_)))),
+            literal: self.all.iter().all(|field| field.is_frozen() || is_switch(field)),
+            given: self.all.iter().any(|field| field.is_frozen() && !is_switch(field)),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! comes from positive evidence only: what nobody vouches for is untrusted, and joining never
 //! lowers.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{Integrity, Label, Readers};
@@ -38,6 +38,8 @@ pub struct Output {
     pub whole: Label,
     /// Every argument of the query was typed by the owner.
     pub query_literal: bool,
+    /// Some argument of the query says what is looked for.
+    pub query_given: bool,
 }
 
 /// What went into a call, as far as its output inherits it.
@@ -51,6 +53,8 @@ pub struct Inputs {
     pub leaves: HashMap<Blake3, Integrity>,
     /// Every argument was typed by the owner.
     pub literal: bool,
+    /// Some argument was typed by the owner and says what is looked for, which a switch does not.
+    pub given: bool,
     /// It opens a file that holds a secret: so does what it says.
     pub secret: bool,
 }
@@ -96,14 +100,14 @@ impl Output {
             .collect();
         let unlisted = Label { integrity: rest, readers };
         let whole = parts.iter().map(|labelled| labelled.label).reduce(Label::join).unwrap_or(unlisted);
-        Self { parts, whole, query_literal: inputs.literal }
+        Self { parts, whole, query_literal: inputs.literal, query_given: inputs.given }
     }
 
     /// What an executor that did not succeed has left: anybody's text.
     #[must_use]
     pub fn failed(readers: Readers) -> Self {
         let whole = Label { integrity: Integrity::Untrusted, readers };
-        Self { parts: Vec::new(), whole, query_literal: false }
+        Self { parts: Vec::new(), whole, query_literal: false, query_given: false }
     }
 
     /// The part at exactly this pointer.
@@ -123,12 +127,16 @@ impl Output {
     }
 
     /// Whether the part at `pointer` is *designated*: an atom that an executor vouches for, in the
-    /// answer to a literal query, in a row that is the only one or that the words call by name.
+    /// answer to a literal query, in a row that is the only one or that the words call by name. A query that looks for nothing
+    /// in particular has no only answer: any planner may ask what time it is, and take a word of that for the name of something.
     #[must_use]
     pub fn designates(&self, pointer: &str, words: &Words) -> bool {
         let vouched =
             self.at(pointer).is_some_and(|found| found.part.atom && found.label.integrity != Integrity::Untrusted);
-        vouched && self.query_literal && self.rows(pointer).iter().all(|(list, row)| self.is_meant(list, row, words))
+        let rows = self.rows(pointer);
+        let is_meant =
+            |(list, row): &(String, String)| self.is_named(list, row, words) || self.query_given && self.is_alone(list);
+        vouched && self.query_literal && (self.query_given || !rows.is_empty()) && rows.iter().all(is_meant)
     }
 
     /// Whether some part of the row that `pointer` lies in has this digest.
@@ -153,19 +161,24 @@ impl Output {
         rows
     }
 
-    /// Whether `row` is the only one of `list`, or the only one that the words name.
-    fn is_meant(&self, list: &str, row: &str, words: &Words) -> bool {
-        let mut rows: BTreeMap<&str, bool> = BTreeMap::new();
-        for labelled in &self.parts {
-            let pointer = labelled.part.pointer.as_str();
-            let Some(rest) = pointer.strip_prefix(list).and_then(|rest| rest.strip_prefix('/')) else { continue };
-            let token = rest.split('/').next().unwrap_or_default();
-            let named = words.name(&labelled.part.digest);
-            *rows.entry(token).or_default() |= named;
-        }
-        let this = row.rsplit('/').next().unwrap_or_default();
-        let named: BTreeSet<&str> = rows.iter().filter(|(_, named)| **named).map(|(token, _)| *token).collect();
-        rows.len() == 1 || (named.len() == 1 && named.contains(this))
+    /// The parts of a list, each with the row that it is in.
+    fn of_list<'a>(&'a self, list: &'a str) -> impl Iterator<Item = (&'a str, &'a Labelled)> {
+        self.parts.iter().filter_map(move |labelled| {
+            let rest = labelled.part.pointer.strip_prefix(list).and_then(|rest| rest.strip_prefix('/'))?;
+            Some((rest.split('/').next().unwrap_or_default(), labelled))
+        })
+    }
+
+    /// Whether `list` has one row.
+    fn is_alone(&self, list: &str) -> bool {
+        self.of_list(list).map(|(row, _)| row).collect::<BTreeSet<_>>().len() == 1
+    }
+
+    /// Whether `row` is the only one of `list` that the words name.
+    fn is_named(&self, list: &str, row: &str, words: &Words) -> bool {
+        let named = self.of_list(list).filter(|(_, labelled)| words.name(&labelled.part.digest));
+        let named: BTreeSet<&str> = named.map(|(row, _)| row).collect();
+        named.len() == 1 && named.contains(row.rsplit('/').next().unwrap_or_default())
     }
 }
 
@@ -206,6 +219,7 @@ mod tests {
             context: label(Integrity::Untrusted),
             leaves: HashMap::new(),
             literal,
+            given: literal,
             secret: false,
         }
     }
@@ -273,6 +287,18 @@ mod tests {
         assert!(!asked.designates("/1/id", &named));
         let one = output(&json!([{"id": 6, "text": "Spotify"}]), &inputs(Integrity::Trusted, true), None);
         assert!(one.designates("/0/id", &words("adjust it")));
+    }
+
+    #[test]
+    fn a_query_that_looks_for_nothing_has_no_only_answer() {
+        let nothing = Inputs { given: false, ..inputs(Integrity::Trusted, true) };
+        let clock = output(&json!({"id": "+01:00"}), &nothing, None);
+        assert!(!clock.designates("/id", &words("how many files are there")));
+        let asked = output(&json!({"id": "+01:00"}), &inputs(Integrity::Trusted, true), None);
+        assert!(asked.designates("/id", &words("how many files are there")));
+        let one = output(&json!([{"id": 6, "text": "Rent"}]), &nothing, None);
+        assert!(!one.designates("/0/id", &words("adjust it")), "the only one of all is not pointed at");
+        assert!(one.designates("/0/id", &words("adjust my rent")), "unless the words name it");
     }
 
     #[test]
