@@ -19,7 +19,7 @@ def act(args, ctx):
         if not taken:
             raise Refused("Already" if chosen(box, args, 1)[0] else "NotFound", "there is no such message that is not marked so")
         uids = [mail["uid"] for mail, _ in taken]
-        ctx.keep({"folder": folder, "uidvalidity": validity, "flag": flag, "set": is_set, "uids": uids})
+        ctx.keep({"account": box.name, "folder": folder, "uidvalidity": validity, "flag": flag, "set": is_set, "uids": uids})
         done = box.mark(uids, flag, is_set)
         if not done:
             raise Refused("ServerError", f"{box.place} did not mark them")

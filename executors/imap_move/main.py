@@ -20,7 +20,7 @@ def act(args, ctx):
             raise Refused("NotFound", "there is no such message")
         following = next_number(box, into)
         known = [known for _, known in taken]
-        ctx.keep({"folder": folder, "uidvalidity": validity, "into": into, "following": following, "known": known})
+        ctx.keep({"account": box.name, "folder": folder, "uidvalidity": validity, "into": into, "following": following, "known": known})
         left = move(box, [mail["uid"] for mail, _ in taken], into)
         there = new_ones(box, into, following)
         done = [mail for mail, known in taken if mail["uid"] not in left and known in there]

@@ -32,6 +32,9 @@ def act(args, ctx):
         return {"ok": True, "what": "nothing", "count": 0}
     box = Mailbox(ctx)
     try:
+        # Where none is named, the oldest account is meant, which may be another one by now.
+        if box.name != before["account"]:
+            raise Refused("Changed", f"it was done in the account {before['account']}")
         count = (marked if args["of"] == "imap_flag" else moved)(box, before)
     finally:
         box.close()

@@ -199,7 +199,7 @@ fn a_person_asks_for_mail_in_both_languages_and_it_stays_unread() {
 }
 
 #[test]
-fn mails_that_wait_for_an_answer_are_told_first_and_bulk_and_forged_ones_not_at_all() {
+fn mails_that_wait_are_told_and_bulk_and_forged_ones_are_not() {
     let mut post = Post::start();
     let set = post.plan().start();
     set.is_grown();

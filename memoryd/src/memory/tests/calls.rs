@@ -40,7 +40,7 @@ fn a_call_is_recorded_line_by_line_while_the_index_knows_nothing_of_it() {
 }
 
 #[test]
-fn what_a_call_keeps_is_given_to_the_same_person_again_and_to_nobody_else() {
+fn what_a_call_keeps_is_given_to_the_same_person_and_no_other() {
     let instance = Instance::new();
     let mut memory = instance.open();
     let sandboxd = asker(RoleName::Sandboxd);
