@@ -2,15 +2,22 @@
 
 import datetime
 
-from metnos_calendar import DAY, Account, Refused, ahead_of, answer, event_of, fingerprint, instant_of, near, plain, written
+from metnos_calendar import DAY, Account, Refused, ahead_of, answer, event_of, fingerprint, instant_of, length, near, plain, written
+
+SHORTEST, LONGEST = datetime.timedelta(minutes=5), 7 * DAY
 
 
 def times(args):
     """Begin and end, whether it takes whole days, and how far the clock is ahead."""
     when, ahead = args["when"], ahead_of(args)
     if "T" in when:
-        start = instant_of(when)
-        return start, start + datetime.timedelta(minutes=args.get("minutes", 60)), False, ahead
+        first, slash, last = when.partition("/")
+        start = instant_of(first)
+        takes = length(args["lasts"]) if "lasts" in args else datetime.timedelta(minutes=args.get("minutes", 60))
+        end = instant_of(last) if slash else start + takes
+        if not SHORTEST <= end - start <= LONGEST:
+            raise Refused("BadTime", "an event with a time takes from 5 minutes to 7 days")
+        return start, end, False, ahead
     try:
         day = near(datetime.datetime.strptime(when, "%Y-%m-%d"))
     except ValueError:

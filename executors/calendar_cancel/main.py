@@ -8,7 +8,7 @@ AHEAD = 183
 
 
 def act(args, ctx):
-    begin, end, ahead = span_of({**args, "when": args["on"]} if "on" in args else args, AHEAD)
+    begin, end, ahead = span_of(args, AHEAD, "on")
     account = Account(ctx)
     try:
         found = single(account, args, begin, end, ahead)

@@ -17,28 +17,38 @@ def day_of(text):
         raise Refused("BadTime", f"{plain(text, 60)} is no day; write one such as 2026-12-01, or an instant such as 2026-12-01T15:00:00+01:00") from None
 
 
-def times(happens, to, is_day, ahead):
+def goal_of(text):
+    """Where it is to go: its begin, its end where one is said, and whether that is a day alone."""
+    first, slash, last = text.partition("/")
+    if "T" not in first:
+        return day_of(first), None, True
+    to, until = instant_of(first), instant_of(last) if slash else None
+    if until and not to < until <= to + 7 * DAY:
+        raise Refused("BadTime", "an event ends after it begins, and within 7 days")
+    return to, until, False
+
+
+def times(happens, goal, ahead):
     """The new begin and end, as `DTSTART` and `DTEND` write them, and whether it takes whole days. To another day it goes with its time."""
-    takes, was_day, day = happens["until"] - happens["at"], happens["all_day"], to
+    (to, until, is_day), takes, was_day = goal, happens["until"] - happens["at"], happens["all_day"]
     if not is_day:
-        return to, to + (HOUR if was_day else takes), False
+        return to, until or to + (HOUR if was_day else takes), False
     if was_day:
-        return day, day + takes, True
+        return to, to + takes, True
     clock = happens["at"] + ahead
-    start = day + (clock - clock.replace(hour=0, minute=0, second=0)) - ahead
+    start = to + (clock - clock.replace(hour=0, minute=0, second=0)) - ahead
     return start, start + takes, False
 
 
 def act(args, ctx):
-    is_day = "T" not in args["when"]
-    goal = day_of(args["when"]) if is_day else instant_of(args["when"])
-    begin, end, ahead = span_of({**args, "when": args["on"]} if "on" in args else {name: args[name] for name in args if name != "when"}, AHEAD)
+    to, until, is_day = goal_of(args["when"])
+    begin, end, ahead = span_of(args, AHEAD, "on")
     account = Account(ctx)
     try:
         found = single(account, args, begin, end, ahead)
-        start, upto, is_day = times(found.happens, goal, is_day, ahead)
-        from_, to = (start - ahead, upto - ahead) if is_day else (start, upto)
-        same, _, _ = account.events(from_, max(to, from_ + datetime.timedelta(minutes=1)), ahead)
+        start, upto, is_day = times(found.happens, (to, until, is_day), ahead)
+        first, last = (start - ahead, upto - ahead) if is_day else (start, upto)
+        same, _, _ = account.events(first, max(last, first + datetime.timedelta(minutes=1)), ahead)
         text, mark = replaced(found, args["keep"], [time_of("DTSTART", start, is_day), time_of("DTEND", upto, is_day)])
         change(account, found, text, mark)
     finally:

@@ -34,10 +34,11 @@ def added(args, account):
 def span(args):
     """In which time the event stands now."""
     if "when" in args:
-        day = args["when"] if "T" in args["when"] else args["when"] + "T12:00:00Z"
+        first = args["when"].partition("/")[0]
+        day = first if "T" in first else first + "T12:00:00Z"
         return instant_of(day) - 2 * DAY, instant_of(day) + 2 * DAY
     if "on" in args:
-        begin, end, _ = span_of({"when": args["on"]}, 0)
+        begin, end, _ = span_of(args, 0, "on")
         return begin, end
     now = datetime.datetime.now(UTC).replace(tzinfo=None, microsecond=0)
     return now - BEFORE * DAY, now + AHEAD * DAY

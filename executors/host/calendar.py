@@ -623,13 +623,14 @@ def ahead_of(args):
     return -of if match and match.group(1) == "-" else of
 
 
-def span_of(args, days):
-    """Begin and end of the time that is asked about; without one, so many days from now on. How far the clock is ahead then."""
-    if "when" not in args:
+def span_of(args, days, name="when"):
+    """Begin and end of the time that is asked about, by the argument of this name; without one, so many days from now on. How far the
+    clock is ahead then."""
+    if name not in args:
         ahead = ahead_of(args)
         now = datetime.datetime.now(UTC).replace(tzinfo=None, microsecond=0)
         return now, (now + ahead).replace(hour=0, minute=0, second=0) + days * DAY - ahead, ahead
-    first, slash, last = args["when"].partition("/")
+    first, slash, last = args[name].partition("/")
     begin, end = instant_of(first), instant_of(last) if slash else None
     if end is None or not begin < end or end - begin > 400 * DAY:
         raise Refused("BadTime", "the time asked about is written as its begin and its end with / between, and is at most 400 days long")

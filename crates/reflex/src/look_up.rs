@@ -124,7 +124,32 @@ impl Repertoire {
             Lang::En => format!("search my notes for {topic}"),
             Lang::It => format!("cerca {topic} nelle note"),
         };
-        let Reply::Plan(mut plan) = self.plan_alone(&words, envelope, &envelope.candidates) else { return None };
+        self.reading(&words, lang, envelope)
+    }
+}
+
+/// Words of a question that is about reminders and not about all that is planned.
+const OF_REMINDERS: &str = "remind alarm timer promemoria sveglia sveglie ricord";
+
+impl Repertoire {
+    /// The call that tells what stands in the person's calendar at this time, for a question about all that is planned then: "what
+    /// do I have tomorrow?". `None` where no calendar is connected, or the question is about reminders alone.
+    pub fn calendar_then(&mut self, text: &str, (when, lang): (&str, Lang), envelope: &Envelope) -> Option<Plan> {
+        let is_of_reminders =
+            |word: &String| OF_REMINDERS.split_ascii_whitespace().any(|known| word.starts_with(known));
+        if when.is_empty() || !envelope.home.has_account("calendar") || folded(text).iter().any(is_of_reminders) {
+            return None;
+        }
+        let words = match lang {
+            Lang::En => format!("what is on my calendar {when}"),
+            Lang::It => format!("cosa c'è sul calendario {when}"),
+        };
+        self.reading(&words, lang, envelope)
+    }
+
+    /// The one call that these words of Metnos's own ask for, if it only reads.
+    fn reading(&mut self, words: &str, lang: Lang, envelope: &Envelope) -> Option<Plan> {
+        let Reply::Plan(mut plan) = self.plan_alone(words, envelope, &envelope.candidates) else { return None };
         plan.lang = lang;
         for call in &mut plan.calls {
             // The person has said none of it in this way.

@@ -70,6 +70,8 @@ keys! {
     PersonUnknown = "person-unknown" ("name", "names"),
     ReminderNone = "reminder-none" (),
     ReminderOnly = "reminder-only" (),
+    ReminderBeside = "reminder-beside" (),
+    ReminderNoneBeside = "reminder-none-beside" (),
     ReminderNoneThen = "reminder-none-then" ("when"),
     ReminderLine = "reminder-line" ("number", "when", "what", "state", "who"),
     ReminderChanged = "reminder-changed" ("act", "what", "when", "who"),

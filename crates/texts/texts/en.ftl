@@ -58,6 +58,8 @@ seal-broken = The owner of this house reads for one hour what I keep of what you
 person-unknown = I know nobody called { $name } here, so I passed nothing on. I know { $names }.
 reminder-none = Nothing is planned.
 reminder-none-then = { $when } I have nothing planned for you. That is only about reminders: ask for the calendar to hear what is there.
+reminder-beside = And these reminders:
+reminder-none-beside = There are no reminders for then.
 reminder-only = These are only reminders: ask for the calendar to hear what is there.
 reminder-line = { $number }. { $when }: { $what }{ $who ->
     [none] {""}
@@ -481,6 +483,7 @@ card-argument = { $name ->
     [italian] in Italian
     [keep] kept for taking back as
     [lang] language
+    [lasts] how long it takes
     [limit] how many at most
     [mail] mail address
     [message] what is said

@@ -58,6 +58,8 @@ seal-broken = Il proprietario di casa legge per un’ora quello che conservo di 
 person-unknown = Qui non conosco nessuno di nome { $name }, quindi non ho riferito niente. Conosco { $names }.
 reminder-none = Non c'è niente in programma.
 reminder-none-then = { $when } non ho nulla in programma per te. Questo vale solo per i promemoria: chiedi del calendario per sapere che cosa c’è lì.
+reminder-beside = E questi promemoria:
+reminder-none-beside = Promemoria non ce ne sono.
 reminder-only = Questi sono solo i promemoria: chiedi del calendario per sapere che cosa c’è lì.
 reminder-line = { $number }. { $when }: { $what }{ $who ->
     [none] {""}
@@ -481,6 +483,7 @@ card-argument = { $name ->
     [italian] in italiano
     [keep] conservato per annullare come
     [lang] lingua
+    [lasts] quanto dura
     [limit] quanti al massimo
     [mail] indirizzo mail
     [message] che cosa si dice

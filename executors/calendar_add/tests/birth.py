@@ -11,6 +11,8 @@ def cases():
         refused("nor for a whole day", "Forbidden", title="trip", when="2026-12-01", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
         refused("an invalid day is refused before connecting", "BadTime", title="trip", when="2026-02-30", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
         refused("so is a day at the end of all calendars", "BadTime", title="trip", when="9999-12-31", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
+        refused("so is an end before the begin", "BadTime", title="trip", when="2026-12-01T15:00:00Z/2026-12-01T14:00:00Z", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
+        refused("and one that is longer than a week", "BadTime", title="trip", when="2026-12-01T15:00:00Z", lasts="P30D", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
         refused("so is an invalid time", "BadTime", title="trip", when="2026-12-01T25:00:00Z", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
         refused("a name of nothing that can be seen is none", "BadArgument", title="\u200b", when="2026-12-01", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
     ]

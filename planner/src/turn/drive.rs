@@ -284,6 +284,13 @@ impl Turn {
                 Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
                 Err(error) => self.broken(&error),
             },
+            Reply::Schedule(Order::List(when), lang) => {
+                let beside = self.planner.repertoire.borrow_mut().calendar_then(words, (&when, lang), envelope);
+                match beside {
+                    Some(plan) => self.planned_then(plan, (when, lang), (words, envelope)).await,
+                    None => self.schedule(Order::List(when), lang, (words, envelope)).await,
+                }
+            }
             Reply::Schedule(order, lang) => self.schedule(order, lang, (words, envelope)).await,
             Reply::Review(when, lang) => self.review(when, lang, &envelope.home.zone).await,
             Reply::Plan(plan) => {
@@ -318,6 +325,23 @@ impl Turn {
             },
             Err(refusal) => Ended::new(TurnEnd::Unsuccessful, metnos_texts::refusal(lang, &refusal)),
         }
+    }
+
+    /// Says what stands in the person's calendar at a time, and behind it the reminders of that time. Whether or not the calendar can
+    /// be reached, the reminders are told.
+    async fn planned_then(&self, plan: Plan, (when, lang): (String, Lang), about: (&str, &Envelope)) -> Ended {
+        let calendar = self.carry_out(plan, about).await.unwrap_or_else(|error| self.broken(&error));
+        let ask = ScheduleOrder { turn: self.id, lang, order: Order::List(when) };
+        let reminders = match self.planner.policyd.schedule(self.trace, ask, []).await {
+            Ok((doc, list)) => doc.open(list),
+            Err(RpcError::Refused(refusal)) => Err(refusal),
+            Err(error) => return self.broken(&error),
+        };
+        let told = match reminders {
+            Ok(all) => self.say(&reminders::beside_calendar(lang, &all)).await,
+            Err(refusal) => return Ended::new(TurnEnd::Unsuccessful, metnos_texts::refusal(lang, &refusal)),
+        };
+        told.map_or_else(|error| self.broken(&error), |()| calendar)
     }
 
     /// Says what a day was like.

@@ -113,6 +113,20 @@ fn a_person_asks_for_the_calendar_adds_to_it_and_takes_that_back() {
             assert!(told.contains(part), "{words}: {told}");
         }
     }
+    // One question for all that is planned: the calendar, and the reminders of that time.
+    for (words, none) in [
+        ("what do I have tomorrow", "There are no reminders for then."),
+        ("cosa ho domani", "Promemoria non ce ne sono."),
+    ] {
+        let told = set.ask(words);
+        assert!(told.contains("Swimming, Luca") && told.contains(none), "{words}: {told}");
+    }
+    assert!(set.ask("remind me tomorrow at 8 to call the plumber").contains("8:00"));
+    let told = set.ask("what do I have tomorrow");
+    let (event, reminder) = (told.find("Swimming, Luca"), told.find("call the plumber"));
+    assert!(event.is_some() && event < reminder && told.contains("And these reminders:"), "{told}");
+    let told = set.ask("what reminders do I have tomorrow");
+    assert!(told.contains("call the plumber") && !told.contains("Swimming"), "{told}");
     let all = |world: &mut Outside| world.ask(&json!({ "all": "anna" })).to_string();
     let told = set.ask("put the dentist on the calendar tomorrow at 15:30");
     assert!(told.contains("15:30 to 16:30") && told.contains("there is also Swimming, Luca"), "{told}");
@@ -120,6 +134,14 @@ fn a_person_asks_for_the_calendar_adds_to_it_and_takes_that_back() {
     let told = set.ask("undo");
     assert!(told.contains("The event is off the calendar again."), "{told}");
     assert!(!all(&mut world).contains("dentist") && all(&mut world).contains("Swimming"), "{}", all(&mut world));
+    for (words, wanted) in [
+        ("put the dentist on the calendar tomorrow from 9 to 11:30", "09:00 to 11:30"),
+        ("fissa una riunione domani alle 10 per 2 ore", "dalle 10:00 alle 12:00"),
+    ] {
+        let told = set.ask(words);
+        assert!(told.contains(wanted), "{words}: {told}");
+        assert!(!set.ask("undo").is_empty());
+    }
     // What somebody has changed since is left as it is.
     let told = set.ask("metti la cena con Luca in calendario domani alle 20");
     assert!(told.contains("cena con Luca \u{e8} sul calendario"), "{told}");

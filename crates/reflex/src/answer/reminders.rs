@@ -137,6 +137,15 @@ fn listed(lang: Lang, when: &str, all: &[ScheduleView]) -> String {
     lines.join("\n")
 }
 
+/// What is planned, said behind what stands in the calendar at the same time.
+#[must_use]
+pub fn beside_calendar(lang: Lang, ScheduleList(all): &ScheduleList) -> String {
+    if all.is_empty() {
+        return say(lang, Key::ReminderNoneBeside) + "\n";
+    }
+    format!("{}\n{}\n", say(lang, Key::ReminderBeside), listed(lang, "", all))
+}
+
 /// What was looked for by its words, and how long it is until then.
 fn found(lang: Lang, called: &str, all: &[ScheduleView], now_s: i64) -> String {
     if all.is_empty() {

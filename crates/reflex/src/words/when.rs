@@ -135,8 +135,9 @@ pub fn stretch(words: &str, lang: Lang, (now, zone): (i64, &str)) -> Option<Stri
 /// The hours at which people meet, where one of the morning and one of the evening may be meant.
 const MEETING_HOURS: std::ops::Range<i8> = 8..20;
 
-/// When something is to take place by these words and nothing else: a day as `YYYY-MM-DD`, or a time of one as RFC 3339. Of two
-/// times of day the one at which people meet; the answer says which. `now` as for [`day`].
+/// When something is to take place by these words and nothing else: a day as `YYYY-MM-DD`, a time of one as RFC 3339, or its begin
+/// and its end with `/` between, on one day. Of two times of day the one at which people meet; the answer says which. `now` as for
+/// [`day`].
 #[must_use]
 pub fn appointment(words: &str, lang: Lang, (now, zone): (i64, &str)) -> Option<String> {
     at_moment(now, |now| {
@@ -146,6 +147,13 @@ pub fn appointment(words: &str, lang: Lang, (now, zone): (i64, &str)) -> Option<
             [] => &reading,
             several => several.iter().find(meets)?,
         };
+        if reading.kind == metnos_when::Kind::Interval {
+            let (start, end) = reading.stretch()?;
+            // "On Tuesday from 15 to 16:30", and not "on Friday afternoon", which names no hour at which it begins.
+            let names_hours = words.chars().filter(char::is_ascii_digit).count() > 1;
+            let is_short = start.date() == end.date() || end.duration_since(&start).as_hours() < 12;
+            return (names_hours && is_short).then(|| format!("{}/{}", rfc_3339(&start), rfc_3339(&end)));
+        }
         let start = reading.start.as_ref().filter(|_| reading.kind == metnos_when::Kind::Instant)?;
         match reading.grain? {
             Grain::Day => Some(start.date().to_string()),

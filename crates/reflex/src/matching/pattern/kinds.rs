@@ -76,6 +76,9 @@ const APPOINTMENTS: &str = "dentist doctor vet hairdresser haircut barber plumbe
 const ELSEWHERE: &str =
     "in into on onto to off under behind nel nella nello nei nelle sul sulla sullo su dentro sotto sopra";
 
+/// What makes of an appointment something that reminds of it: "the dentist reminder".
+const OF_REMINDERS: &str = "reminder reminders alarm alarms timer timers promemoria sveglia sveglie avviso allarme";
+
 /// What is said of a list that is not there yet.
 const MAKING: &str =
     "make create start begin write prepare set crea creare fai fare prepara preparare scrivi scrivere inizia comincia";
@@ -584,7 +587,8 @@ fn number(token: &Token<'_>, whole: bool) -> Option<Value> {
 
 fn duration(request: &Request<'_>, at: usize, token: &Token<'_>) -> Vec<Took> {
     let unit = request.words.tokens.get(request.token(at) + 1);
-    let found = unit.filter(|_| token.kind == Kind::Number).and_then(|unit| when::duration(token.text, unit.text));
+    let counts = token.kind == Kind::Number || when::number_word(token.text).is_some();
+    let found = unit.filter(|_| counts).and_then(|unit| when::duration(token.text, unit.text));
     let end = request.at_token(request.token(at) + 2);
     found.map(|text| Took::value(end, text)).into_iter().collect()
 }
@@ -618,7 +622,8 @@ fn events(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> 
     if !request.said.get(at).is_some_and(|one| one.is_word && is_one_of(&one.plain, APPOINTMENTS)) {
         return Vec::new();
     }
-    let is_elsewhere = |took: &Took| request.said[at..took.end].iter().any(|one| is_one_of(&one.plain, ELSEWHERE));
+    let is_other = |word: &str| is_one_of(word, ELSEWHERE) || is_one_of(word, OF_REMINDERS);
+    let is_elsewhere = |took: &Took| request.said[at..took.end].iter().any(|one| is_other(&one.plain));
     few(request, at, token, after).into_iter().filter(|took| !is_elsewhere(took)).collect()
 }
 
