@@ -92,6 +92,10 @@ fn reminders_are_listed_cancelled_and_taken_back_in_words() {
     assert!(told.contains("call the dentist"), "{told}");
     assert_eq!(set.ask("what is planned?"), "Nothing is planned.\n");
     assert!(refused(&set, "cancel the dentist reminder").contains("no reminder like that"));
+    // No calendar is connected, so what is called by its name is the reminder.
+    assert!(set.ask("remind me tomorrow at 9 of the dentist").contains("9:00"));
+    assert!(set.ask("move the dentist to 10:30").contains("10:30"));
+    assert!(set.ask("cancel the dentist reminder").contains("dentist"));
     // What is not wholly clear is asked for, and the answer completes it.
     assert!(set.ask("remind me to water the plants").contains("When shall I remind you"));
     assert!(set.ask("tomorrow at 18:00").contains("water the plants"));

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use metnos_proto::envelope::{Candidate, Envelope, Named};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::Lang;
-use metnos_proto::msg::schedule::{Ask, MAX_FROZEN, Order, frozen_call};
+use metnos_proto::msg::schedule::{Ask, MAX_FROZEN, Order, ScheduleAct, frozen_call};
 
 use crate::answer::speech::{self, Doubt};
 use crate::reminder::{self, Asked, asks, others, review};
@@ -49,6 +49,14 @@ pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Ki
     }
     let mut alone = text.understood(envelope, plain);
     let text = text.bare;
+    // "Move the dentist to 10:30" is about the reminder that is called so, where no calendar is connected.
+    if matches!(alone, Reply::Plan(_))
+        && !envelope.home.has_account("calendar")
+        && let Some(Asked::Order(order, lang)) = reminder::asked(text, envelope)
+        && is_moved(&order)
+    {
+        return Reply::Schedule(order, lang);
+    }
     let phrase = Phrase::of(text, envelope.lang);
     if phrase.as_ref().is_some_and(Talk::names_only_a_zone) {
         alone = Reply::NotUnderstood(speech::not_understood(envelope.lang, Doubt::Unknown, &[]));
@@ -103,6 +111,14 @@ pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Ki
         return Reply::Cannot(Unable { text: speech::nothing_asks(phrase.lang), is_wish: false });
     }
     alone
+}
+
+/// Whether an order puts something that is planned to another time.
+const fn is_moved(order: &Order) -> bool {
+    match order {
+        Order::Change(change) => matches!(change.act, ScheduleAct::Move(_) | ScheduleAct::Earlier(_)),
+        Order::Remind(_) | Order::Tell(_) | Order::Ask(_) | Order::List(_) | Order::Find(_) => false,
+    }
 }
 
 /// What words ask for about reminders and messages. It depends on nothing but the words, the ones before them, the time, and who is
