@@ -20,7 +20,7 @@ NAMELESS = frozenset("the a an my our with at for of il lo la i gli le l un uno 
 
 
 class Found:
-    """An event as it stands on the server. `happens` is when, as the calendars' module tells it; nothing where nobody has asked."""
+    """An event as it is stored on the server. `happens` is its occurrence as `metnos_calendar.happenings` returns it, or `None` if not looked up."""
 
     def __init__(self, path, calendar, text, etag, happens):
         self.path, self.calendar, self.text, self.etag, self.happens = path, calendar, text, etag, happens
@@ -70,8 +70,8 @@ def standing(account, path, calendar, happens=None):
 
 
 def change(account, found, text, mark):
-    """Puts a changed text in the place of what was found, as long as nobody has changed that since, and looks whether it stands there.
-    `mark` is the fingerprint that it has then."""
+    """Stores the changed text of an event, unless the event was changed on the server since it was read, and reads it back. `mark` is the
+    expected fingerprint of the stored event."""
     # A server says with W/ that it does not tell one text from another that means the same; nothing can be held against that.
     held = {"If-Match": found.etag} if found.etag and not found.etag.startswith("W/") else {}
     status, _, _ = account.ask("PUT", found.path, text, **{"Content-Type": "text/calendar; charset=utf-8"}, **held)

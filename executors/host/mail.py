@@ -393,7 +393,7 @@ def criteria_of(args):
 DEADLINE = re.compile(r"\b(?:deadline|due|overdue|expir\w{1,8}|urgent\w{0,2}|asap|final notice|last reminder|by (?:today|tonight|tomorrow|monday|tuesday|wednesday|"
                       r"thursday|friday|saturday|sunday)|entro|scad\w{1,8}|urgent[ei]|sollecito|ultimo avviso|in ritardo)\b", re.I)
 ANSWER = re.compile(r"^(?:re|r|aw|sv|antw)\s*(?:\[\d{1,3}\])?:", re.I)
-# In which order mails that wait for somebody are told, and how many unread ones are looked at for them.
+# The order in which mails that wait for an answer are listed, and the most unread mails that are checked.
 WAITING = ("deadline", "question", "reply", "direct")
 MOST_LOOKED = 200
 

@@ -95,7 +95,7 @@ def folder_called(box, name):
 
 
 def folder_for(box, use):
-    """The folder for a use; where there is none, a new one."""
+    """The folder for this use (RFC 6154 mark, else a usual name); creates it if the mailbox has none."""
     if use == "inbox":
         return INBOX
     mark, names = USES[use]

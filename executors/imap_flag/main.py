@@ -10,7 +10,7 @@ MOST = 500
 
 def act(args, ctx):
     flag, is_set, without = MARKS[args["set"]]
-    # What is wrong with the arguments is told before anybody is asked.
+    # Check the arguments before connecting.
     criteria_of(args)
     box = Mailbox(ctx)
     try:

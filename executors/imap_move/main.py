@@ -7,7 +7,7 @@ MOST = 200
 
 
 def act(args, ctx):
-    # What is wrong with the arguments is told before anybody is asked.
+    # Check the arguments before connecting.
     criteria_of(args)
     box = Mailbox(ctx)
     try:

@@ -9,5 +9,5 @@ def cases():
     return [
         refused("a server that was not decided on cannot be reached", "Forbidden", title="dentist", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
         refused("nor by the name of an account", "Forbidden", title="dentist", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ", account="work"),
-        refused("a time that is none is told before anything is asked", "BadTime", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ", title="dentist", on="2026-12-02T00:00:00Z/2026-12-01T00:00:00Z"),
+        refused("an end before the begin is refused before connecting", "BadTime", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ", title="dentist", on="2026-12-02T00:00:00Z/2026-12-01T00:00:00Z"),
     ]

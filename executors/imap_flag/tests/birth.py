@@ -9,5 +9,5 @@ def cases():
     return [
         refused("a server that was not decided on cannot be reached", "Forbidden", set="read", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
         refused("nor for all that somebody sent", "Forbidden", set="unread", **{"from": "Anna", "all": True}, keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
-        refused("a day that no calendar has is told before anything is asked", "BadTime", set="important", since="2026-02-30", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
+        refused("an invalid date is refused before connecting", "BadTime", set="important", since="2026-02-30", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
     ]

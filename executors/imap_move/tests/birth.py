@@ -9,5 +9,5 @@ def cases():
     return [
         refused("a server that was not decided on cannot be reached", "Forbidden", to="trash", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
         refused("nor for a folder by its name", "Forbidden", into="Posta & più", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
-        refused("a day that no calendar has is told before anything is asked", "BadTime", since="2026-02-30", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
+        refused("an invalid date is refused before connecting", "BadTime", since="2026-02-30", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
     ]

@@ -240,8 +240,8 @@ pub(super) fn moved(
     (!matches!(which, Which::All | Which::Timers | Which::Alarms)).then_some(ScheduleChange { which, act })
 }
 
-/// The reminder that is called by its name alone: "move the dentist to 10:30". Nothing else is put to a time of day but what is in
-/// a calendar, and that is called so, too: whoever has one there means that.
+/// The reminder that is called by its name alone: "move the dentist to 10:30". Only a calendar
+/// event is moved to a time of day in the same words; where a calendar is connected, the event is meant and not the reminder.
 fn bare_name(phrase: &Phrase<'_>, said: &[&str], begin: usize, act: &ScheduleAct) -> Option<Which> {
     let (ScheduleAct::Move(when) | ScheduleAct::Earlier(when)) = act else { return None };
     let verb = said.get(begin.checked_sub(1)?)?;
