@@ -174,9 +174,6 @@ fn send(case: &Case<'_>) -> Ruling {
     if let Some(field) = unendorsed(case, &targets) {
         return asks_for("send.selector", field);
     }
-    if case.is_clean() {
-        return Ruling::allow("send.clean", "every destination is endorsed, and nothing untrusted was read");
-    }
     let derived: Vec<&Field<'_>> =
         case.fields.all.iter().filter(|field| is_content(field) && !field.is_literal()).collect();
     if derived.is_empty() {
@@ -187,6 +184,10 @@ fn send(case: &Case<'_>) -> Ruling {
         return Ruling::allow("send.full", why);
     }
     let first = derived.first().map(|field| name(field)).unwrap_or_default();
+    if case.is_clean() {
+        // A planner may be hijacked in a clean turn too, and its prompt holds private things.
+        return Ruling::ask("send.composed", format!("{first} was not typed by the person in whose name it is sent"));
+    }
     Ruling::ask("send.derived", format!("{first} was composed after untrusted data was read"))
 }
 

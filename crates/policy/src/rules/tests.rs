@@ -338,7 +338,8 @@ fn messages_go_where_the_owner_points_and_carry_what_he_typed() {
     assert_eq!(bench.says(json!({"to": "bob", "text": "x"})), (Ask, "send.derived"), "a contact is not enough");
     assert_eq!(bench.says(json!({"to": "me", "text": "x"})), (Allow, "send.owner"));
     let clean = Bench::new("tell eve hello", "send", args);
-    assert_eq!(clean.says(json!({"to": "eve", "text": "Hello!"})), (Allow, "send.clean"));
+    assert_eq!(clean.says(json!({"to": "eve", "text": "hello"})), (Allow, "send.literal"));
+    assert_eq!(clean.says(json!({"to": "eve", "text": "the code is 1234"})), (Ask, "send.composed"), "nobody typed it");
     assert_eq!(clean.says(json!({"to": "mallory", "text": "Hello!"})), (Ask, "send.dest"));
 }
 
@@ -466,7 +467,7 @@ fn a_secret_goes_only_where_the_owner_has_typed() {
         .ruling
     };
     assert_eq!((says("bob").decision, says("bob").rule), (Deny, "secret.sink"));
-    assert_eq!(says("eve").decision, Allow);
+    assert_eq!((says("eve").decision, says("eve").rule), (Ask, "send.composed"), "where it was typed, a card shows it");
 }
 
 #[test]
