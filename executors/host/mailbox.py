@@ -14,6 +14,7 @@ MOST_FOLDERS, MOST_NEW = 1_000, 2_000
 USES = {
     "archive": (b"\\archive", ("Archive", "Archives", "Archivio", "[Gmail]/All Mail", "[Gmail]/Tutti i messaggi")),
     "trash": (b"\\trash", ("Trash", "Deleted Items", "Deleted Messages", "Deleted", "Cestino", "Posta eliminata", "[Gmail]/Trash", "[Gmail]/Cestino")),
+    "sent": (b"\\sent", ("Sent", "Sent Items", "Sent Messages", "Sent Mail", "Posta inviata", "Inviati", "INBOX.Sent", "[Gmail]/Sent Mail", "[Gmail]/Posta inviata")),
     "spam": (b"\\junk", ("Junk", "Spam", "Junk E-mail", "Bulk Mail", "Posta indesiderata", "[Gmail]/Spam")),
 }
 LISTED = re.compile(rb'\(([^)]*)\) (?:"\\?.?"|NIL) (.*)', re.S)

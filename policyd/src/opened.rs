@@ -21,13 +21,14 @@ use crate::vault::{self, Vault};
 use crate::{budget, people, undo};
 
 /// What each form has brought, oldest first: the first entry makes form 2 out of form 1.
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     cards::FIRST_TABLE,
     undo::store::TABLE,
     cards::TABLES,
     cards::TRACE_COLUMN,
     archive::FOR_EVER,
     undo::store::THINGS_COLUMN,
+    vault::accounts::SENDING_COLUMNS,
 ];
 const _: () = assert!(STEPS.len() as i64 == FORM - 1, "every form has its step");
 

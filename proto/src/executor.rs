@@ -33,7 +33,7 @@ pub use beside::{FileTransfer, MessageArguments, Thinking};
 pub use capability::Capability;
 pub use example::Example;
 pub use forbidden::{Forbidden, Places};
-pub use grant::{NetGrant, PathGrant, Quotas, SYNTH, is_host_name};
+pub use grant::{NetGrant, PathGrant, Quotas, SYNTH, is_host_name, is_mail_address};
 pub use lint::{LintFinding, lint};
 pub use names::{Class, Role};
 pub use pattern::PatternTable;
@@ -351,11 +351,18 @@ impl Manifest {
     /// The account of the person whose turn it is that a call is given.
     #[must_use]
     pub fn account(&self) -> Option<AccountKind> {
+        self.net_grants().find_map(|grant| grant.account())
+    }
+
+    /// Whether a call reaches the server that takes mail to be sent from that account.
+    #[must_use]
+    pub fn sends_mail(&self) -> bool {
+        self.net_grants().any(|grant| grant == NetGrant::Sending)
+    }
+
+    fn net_grants(&self) -> impl Iterator<Item = NetGrant> {
         let entries = self.sandbox.capabilities.iter().flat_map(Capability::entries);
-        entries.filter_map(|entry| NetGrant::parse(entry)).find_map(|grant| match grant {
-            NetGrant::Account(kind) => Some(kind),
-            NetGrant::Host { .. } | NetGrant::Argument(_) => None,
-        })
+        entries.filter_map(|entry| NetGrant::parse(entry))
     }
 
     fn validate(&self) -> Result<(), ManifestError> {

@@ -168,8 +168,8 @@ you-said = { $when ->
 you-said-nothing = I find nothing that you have told me about that.
 cannot-yet = { $kind ->
     [reminder] I can remind you, and others of the household whom I know by name, at a time that you name (“remind me tomorrow at 9 to call the dentist”). Other things with reminders, alarms or timers I cannot do yet.
-    [mail] I can look for mails and read them (“do I have new mail?”), once a mailbox is connected. I cannot send, answer, move or delete mail yet.
-    [calendar] I can tell what is on a calendar and add to it (“what is on my calendar tomorrow”, “put the dentist on Tuesday at 15”), once one is connected. I cannot move or cancel what stands there yet.
+    [mail] I can read, mark, move, answer and send mails, once a mailbox is connected (“do I have new mail?”, “send an email to anna@example.org: I will be late”). To send one I need an address or a contact, and what it says. I cannot forward mails or attach files yet.
+    [calendar] I can tell what is on a calendar, add to it, and move or cancel what is there, once one is connected (“what is on my calendar tomorrow”, “put the dentist on Tuesday at 15”). I cannot change events that repeat or have guests, and I cannot invite anybody yet.
     [weather] I can tell the weather of a town for two weeks (“will it rain in Milan tomorrow”). More about the weather I do not know.
     [music] I cannot play music or videos yet.
     [home] I cannot switch lights or other things in the house yet.
@@ -361,6 +361,10 @@ said-act = { $executor ->
         [one] 1 program run
        *[other] { $count } programs run
     }
+    [smtp_send] { $count ->
+        [one] 1 mail sent
+       *[other] { $count } mails sent
+    }
     [table_convert] { $count ->
         [one] 1 table converted
        *[other] { $count } tables converted
@@ -405,6 +409,8 @@ said-try = { $executor ->
     [pdf_text] reading a PDF
     [schedule] planning a reminder
     [shell_run] running a program
+    [smtp_send] sending a mail
+    [smtp_status] trying the server that sends mail
     [table_convert] converting a table
     [table_read] reading a workbook
     [text_search] searching the files
@@ -447,6 +453,8 @@ card-does = { $executor ->
     [note_add] writes down a note
     [notify] sends a message
     [shell_run] runs a program on this machine
+    [smtp_send] sends a mail from your account
+    [smtp_status] tries the server that sends mail
     [table_convert] makes a file of a table
     [telegram_send] sends a message on Telegram
     [weather_get] asks open-meteo.com on the internet for the weather
@@ -467,8 +475,10 @@ card-argument = { $name ->
     [argv] program and its words
     [birthday] date of birth
     [blake3] fingerprint
+    [body] what it says
     [bytes] size in bytes
     [calendar] in which calendar
+    [cc] copies to
     [channel] where to
     [content] text
     [cwd] in the folder
@@ -502,8 +512,11 @@ card-argument = { $name ->
     [phone] phone number
     [place] where
     [rain] about rain
+    [recipient] to the address
+    [reply] answers the mail number
     [sheet] which sheet
     [stdin] what the program reads
+    [subject] with the subject
     [temperature] about the temperature
     [text] what is noted
     [title] what it is called
@@ -738,7 +751,7 @@ undo-act = { $state ->
 ## Refusals, by their rule: what is not here is said as the daemon says it
 
 refusal = { $rule ->
-    [approval-waiting] this waits for the owner's word: the card says what it is about
+    [approval-waiting] this waits for a yes: the card says what it is about
     [approval-denied] this was denied on its card, so I did not do it
     [guard-path] that place is closed to me, and no setting or approval opens it. Copy what you need into the workspace, and name it there
     [guard-climb] that path leads out of the workspace, and nothing opens that for me. Name something within the workspace

@@ -168,9 +168,9 @@ you-said = { $when ->
 you-said-nothing = Non trovo niente che tu mi abbia detto su questo.
 cannot-yet = { $kind ->
     [reminder] Posso ricordare qualcosa a te, e ad altri di casa che conosco per nome, all'ora che mi dici («ricordami domani alle 9 di chiamare il dentista»). Altro con promemoria, sveglie o timer non lo so ancora fare.
-    [mail] So cercare e leggere le mail («ho nuova posta?»), quando una casella è collegata. Non so ancora mandarle, rispondere, spostarle o cancellarle.
-    [calendar] So dire che cosa c’è su un calendario e aggiungere eventi (“che cosa ho sul calendario domani”, “metti il dentista martedì alle 15”), se ne è collegato uno. Spostare o cancellare quello che c’è non lo so ancora fare.
-    [weather] So dire che tempo fa in una città, per due settimane (“domani piove a Milano?”). Altro sul tempo non lo so.
+    [mail] So leggere, segnare e spostare le mail, rispondere e inviarne, quando è collegata una casella («ho nuova posta?», «manda una mail a anna@example.org: arrivo tardi»). Per inviarne una mi servono un indirizzo o un contatto, e che cosa scrivere. Inoltrare mail e allegare file non lo so ancora fare.
+    [calendar] So dire che cosa c’è su un calendario, aggiungere eventi, spostarli e cancellarli, se ne è collegato uno («che cosa ho sul calendario domani», «metti il dentista martedì alle 15»). Cambiare quelli che si ripetono o che hanno invitati, e invitare qualcuno, non lo so ancora fare.
+    [weather] So dire che tempo fa in una città, per due settimane («domani piove a Milano?»). Altro sul tempo non lo so.
     [music] Non so ancora far sentire musica o mostrare video.
     [home] Non so ancora comandare luci o altre cose della casa.
     [phone] Non so telefonare, né mandare messaggi ad altri che a chi in casa conosco per nome (`metnosctl people add`).
@@ -361,6 +361,10 @@ said-act = { $executor ->
         [one] 1 programma eseguito
        *[other] { $count } programmi eseguiti
     }
+    [smtp_send] { $count ->
+        [one] 1 mail inviata
+       *[other] { $count } mail inviate
+    }
     [table_convert] { $count ->
         [one] 1 tabella convertita
        *[other] { $count } tabelle convertite
@@ -405,6 +409,8 @@ said-try = { $executor ->
     [pdf_text] leggere un PDF
     [schedule] programmare un promemoria
     [shell_run] eseguire un programma
+    [smtp_send] inviare una mail
+    [smtp_status] provare il server che invia la posta
     [table_convert] convertire una tabella
     [table_read] leggere un foglio di calcolo
     [text_search] cercare nei file
@@ -447,6 +453,8 @@ card-does = { $executor ->
     [note_add] scrive una nota
     [notify] manda un messaggio
     [shell_run] esegue un programma su questa macchina
+    [smtp_send] invia una mail dal tuo account
+    [smtp_status] prova il server che invia la posta
     [table_convert] fa un file di una tabella
     [telegram_send] manda un messaggio su Telegram
     [weather_get] chiede il meteo a open-meteo.com su internet
@@ -467,8 +475,10 @@ card-argument = { $name ->
     [argv] programma e sue parole
     [birthday] data di nascita
     [blake3] impronta
+    [body] che cosa dice
     [bytes] grandezza in byte
     [calendar] in quale calendario
+    [cc] in copia a
     [channel] verso dove
     [content] testo
     [cwd] nella cartella
@@ -502,8 +512,11 @@ card-argument = { $name ->
     [phone] numero di telefono
     [place] dove
     [rain] sulla pioggia
+    [recipient] all'indirizzo
+    [reply] risponde alla mail numero
     [sheet] quale foglio
     [stdin] ciò che il programma legge
+    [subject] con l'oggetto
     [temperature] sulla temperatura
     [text] che cosa si annota
     [title] come si chiama
@@ -735,7 +748,7 @@ undo-act = { $state ->
 ## Refusals, by their rule: what is not here is said as the daemon says it
 
 refusal = { $rule ->
-    [approval-waiting] aspetta la parola del proprietario: la scheda dice di che cosa si tratta
+    [approval-waiting] aspetta un sì: la scheda dice di che cosa si tratta
     [approval-denied] è stato negato sulla sua scheda
     [approvals-answered] a questa scheda è già stato risposto; non è stato fatto nulla
     [approvals-expired] questa scheda è scaduta; non è stato fatto nulla
@@ -956,6 +969,7 @@ refusal = { $rule ->
     [sandboxd-internal] qualcosa non va in chi esegue; chi cura la macchina guardi `metnosctl doctor`
     [sandboxd-stopping] Metnos si sta fermando: riprova tra un momento
     [account-missing] per te non è collegato nessun account di questo tipo: chi è proprietario lo collega alla macchina, con `metnosctl account add mail` o `metnosctl account add calendar`
+    [account-no_sending] da quell’account non si può inviare posta: chi è proprietario indica alla macchina un server che la invia, con `metnosctl account add mail --smtp`
     [account-form] qualcosa di quell’account non va
     [account-full] di account ce ne sono già troppi
     [account-guest] chi è ospite non ha account qui

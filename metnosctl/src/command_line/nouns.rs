@@ -485,12 +485,22 @@ pub enum AccountCommand {
         /// The user name there; the password is typed, or read from standard input
         #[arg(long)]
         user: String,
+        /// The server that takes mail to be sent, such as smtp.example.org or smtp.example.org:587; `none` for an account that
+        /// only reads [default: the usual one beside HOST]
+        #[arg(long, value_name = "HOST[:PORT]")]
+        smtp: Option<String>,
+        /// The address that mail is sent from [default: USER]
+        #[arg(long)]
+        address: Option<String>,
     },
     /// Try one of your own: logs in, and says exactly what is wrong
     Test {
         /// Which
         #[command(flatten)]
         of: AccountNamed,
+        /// Try the server that takes mail to be sent; nothing is sent
+        #[arg(long)]
+        sending: bool,
     },
     /// Remove one, with its password
     Remove {

@@ -3,6 +3,7 @@
 
 use metnos_proto::doc::vault::{AccountAnswer, AccountKept, AccountRow};
 use metnos_proto::edges::CtlPolicyd;
+use metnos_proto::executor::is_mail_address;
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::accounts::{AccountAsk, AccountKind, AccountOf, AccountPut, MAIN};
 use metnos_proto::msg::sandboxd::MAX_SECRET;
@@ -35,6 +36,55 @@ const fn asked_by(kind: AccountKind) -> &'static str {
     }
 }
 
+/// The executor that shows whether mail can be sent. It logs in, and sends nothing.
+const SENDING_TRIED_BY: &str = "smtp_status";
+/// How `--smtp` says that an account only reads.
+const NO_SMTP: &str = "none";
+/// The servers of providers whose names do not follow from each other: for mail that is read, for mail that is sent, and the port
+/// of the latter, as the providers publish them.
+const PROVIDERS: &[(&str, &str, u16)] = &[
+    ("outlook.office365.com", "smtp.office365.com", 587),
+    ("imap-mail.outlook.com", "smtp-mail.outlook.com", 587),
+    ("imap.mail.me.com", "smtp.mail.me.com", 587),
+    ("imap.gmx.net", "mail.gmx.net", 465),
+    ("imap.gmx.com", "mail.gmx.com", 465),
+    ("imapmail.libero.it", "smtp.libero.it", 465),
+    ("in.virgilio.it", "out.virgilio.it", 465),
+    ("imaps.aruba.it", "smtps.aruba.it", 465),
+    ("imaps.pec.aruba.it", "smtps.pec.aruba.it", 465),
+];
+
+/// The server that usually takes mail to be sent beside this one, and its port; 0 for the usual port.
+fn usual_smtp(host: &str) -> Option<(String, u16)> {
+    let host = host.to_ascii_lowercase();
+    if let Some((_, smtp, port)) = PROVIDERS.iter().find(|(imap, ..)| *imap == host) {
+        return Some(((*smtp).to_owned(), *port));
+    }
+    match host.split_once('.')? {
+        ("imap", rest) => Some((format!("smtp.{rest}"), 0)),
+        ("mail", _) => Some((host, 0)),
+        _ => None,
+    }
+}
+
+/// The server for mail that is sent, as it was typed, else the usual one where there is an address to send from; empty for none.
+fn smtp_of(kind: AccountKind, host: &str, typed: Option<&str>, sender: &str) -> Result<(String, u16), CtlError> {
+    match typed {
+        Some(NO_SMTP) => Ok((String::new(), 0)),
+        Some(typed) => {
+            let (host, port) = typed.split_once(':').unwrap_or((typed, "0"));
+            let wrong = || {
+                let what = format!("the port in {typed:?} is no number from 1 to 65535");
+                CtlError::failed("--smtp", what, "`--smtp smtp.example.org:587`")
+            };
+            let port = port.parse().ok().filter(|port| *port > 0 || !typed.contains(':')).ok_or_else(wrong)?;
+            Ok((host.to_owned(), port))
+        }
+        None if kind == AccountKind::Mail && is_mail_address(sender) => Ok(usual_smtp(host).unwrap_or_default()),
+        None => Ok((String::new(), 0)),
+    }
+}
+
 /// Does what `account` says.
 ///
 /// # Errors
@@ -45,8 +95,17 @@ pub fn account(screen: &mut Screen, instance: &Instance, command: &AccountComman
         AccountCommand::Remove { of, person } => {
             answered(screen, instance, AccountAsk::Remove(of_person(of, person.as_ref())))
         }
-        AccountCommand::Test { of } => tried(screen, instance, of),
-        AccountCommand::Add { of, person, host, port, user } => {
+        AccountCommand::Test { of, sending } => {
+            let by = if *sending { SENDING_TRIED_BY } else { tried_by(of.kind) };
+            if *sending && of.kind != AccountKind::Mail {
+                let what = format!("a {} account sends no mail", of.kind.name());
+                return Err(CtlError::failed("--sending", what, "`metnosctl account test mail --sending`"));
+            }
+            tried(screen, instance, (of, by))
+        }
+        AccountCommand::Add { of, person, host, port, user, smtp, address } => {
+            let sender = address.as_deref().unwrap_or(user);
+            let (smtp_host, smtp_port) = smtp_of(of.kind, host, smtp.as_deref(), sender)?;
             let password = typed(screen, &format!("the password of {user} at {host}"), MAX_SECRET)?;
             if password.is_empty() || password.len() > MAX_SECRET {
                 let what = format!("it has {} bytes; a password has 1 to {MAX_SECRET}", password.len());
@@ -58,6 +117,9 @@ pub fn account(screen: &mut Screen, instance: &Instance, command: &AccountComman
                 host: host.clone(),
                 port: port.unwrap_or(0),
                 user: user.clone(),
+                address: address.clone().filter(|_| !smtp_host.is_empty()).unwrap_or_default(),
+                smtp_host,
+                smtp_port,
             };
             let mut policyd = Connection::to(instance)?.open::<CtlPolicyd>()?;
             let kept = opened(policyd.account_put(TraceId::NONE, put, [sealed])?)?;
@@ -72,7 +134,11 @@ pub fn account(screen: &mut Screen, instance: &Instance, command: &AccountComman
                 screen.line(&format!("Whether it works, {who} sees by asking “{}”.", asked_by(of.kind)))?;
                 return Ok(Exit::Done);
             }
-            tried(screen, instance, of)
+            let reads = tried(screen, instance, (of, tried_by(of.kind)))?;
+            if reads != Exit::Done || kept.account.smtp_host.is_empty() {
+                return Ok(reads);
+            }
+            tried(screen, instance, (of, SENDING_TRIED_BY))
         }
     }
 }
@@ -95,10 +161,23 @@ fn answered(screen: &mut Screen, instance: &Instance, ask: AccountAsk) -> Result
 }
 
 /// The owner's own account, tried as a call that is decided on and recorded like any other.
-fn tried(screen: &mut Screen, instance: &Instance, of: &AccountNamed) -> Result<Exit, CtlError> {
+fn tried(screen: &mut Screen, instance: &Instance, (of, by): (&AccountNamed, &str)) -> Result<Exit, CtlError> {
     let named = format!("account={}", of.name.as_deref().unwrap_or(MAIN));
-    let call = Run { executor: tried_by(of.kind).to_owned(), pairs: vec![named], args: None };
-    run::run(screen, instance, &call)
+    let call = Run { executor: by.to_owned(), pairs: vec![named], args: None };
+    let end = run::run(screen, instance, &call)?;
+    if end == Exit::Done && !screen.json() {
+        screen.line(works(by))?;
+    }
+    Ok(end)
+}
+
+/// What is said of an account once this executor has logged in.
+fn works(by: &str) -> &'static str {
+    match by {
+        SENDING_TRIED_BY => "Mail can be sent from it. Nothing was sent now.",
+        "imap_status" => "Mail can be read there.",
+        _ => "Its calendars can be read.",
+    }
 }
 
 fn of_person(of: &AccountNamed, person: Option<&String>) -> AccountOf {
@@ -107,10 +186,16 @@ fn of_person(of: &AccountNamed, person: Option<&String>) -> AccountOf {
 }
 
 fn show_kept(screen: &mut Screen, kept: &AccountKept) -> Result<(), CtlError> {
-    let AccountRow { person, kind, name, host, port, user, since_ms: _ } = &kept.account;
+    let AccountRow { person, kind, name, host, port, user, smtp_host, smtp_port, address, since_ms: _ } = &kept.account;
     let did = if kept.replaced { "is changed" } else { "is added" };
     let (person, user, host) = (escape::line(person), escape::line(user), escape::line(host));
     screen.line(&format!("The {kind} account {name} of {person} {did}: {user} at {host}, port {port}."))?;
+    if !smtp_host.is_empty() {
+        let (address, smtp_host) = (escape::line(address), escape::line(smtp_host));
+        screen.line(&format!("Mail is sent from it as {address}, by {smtp_host}, port {smtp_port}."))?;
+    } else if kept.account.kind == AccountKind::Mail.name() {
+        screen.line("Mail is read there, and not sent: `--smtp HOST` names a server that takes mail to be sent.")?;
+    }
     screen
         .aside(Ink::Dim, "Its password is sealed in the vault; it is given to calls of that person's own turns alone.")
 }
@@ -119,10 +204,36 @@ fn list(screen: &mut Screen, rows: &[AccountRow]) -> Result<(), CtlError> {
     if rows.is_empty() {
         return screen.line("There are no accounts. `metnosctl account add mail` adds a mailbox, `metnosctl account add calendar` a calendar.");
     }
-    let mut table = Table::new(&["PERSON", "KIND", "NAME", "SERVER", "USER"]);
+    let mut table = Table::new(&["PERSON", "KIND", "NAME", "SERVER", "USER", "SENDS BY"]);
     for one in rows {
         let server = format!("{}:{}", one.host, one.port);
-        table.row(vec![cell(&one.person), cell(&one.kind), cell(&one.name), cell(server), cell(&one.user)]);
+        let by = if one.smtp_host.is_empty() { String::new() } else { format!("{}:{}", one.smtp_host, one.smtp_port) };
+        table.row(vec![cell(&one.person), cell(&one.kind), cell(&one.name), cell(server), cell(&one.user), cell(by)]);
     }
     table.show(screen, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn server_that_sends_is_the_typed_one_or_the_usual_one_beside_the_other() {
+        let of = |host, typed, sender| smtp_of(AccountKind::Mail, host, typed, sender).unwrap();
+        let anna = "anna@example.org";
+        assert_eq!(of("imap.example.org", None, anna), ("smtp.example.org".to_owned(), 0));
+        assert_eq!(of("mail.example.org", None, anna), ("mail.example.org".to_owned(), 0));
+        assert_eq!(of("outlook.office365.com", None, anna), ("smtp.office365.com".to_owned(), 587));
+        assert_eq!(of("post.example.org", None, anna), (String::new(), 0));
+        assert_eq!(of("imap.example.org", None, "anna"), (String::new(), 0), "there is no address to send from");
+        assert_eq!(of("imap.example.org", Some("none"), anna), (String::new(), 0));
+        assert_eq!(of("imap.example.org", Some("out.example.org:587"), anna), ("out.example.org".to_owned(), 587));
+        assert_eq!(of("imap.example.org", Some("out.example.org"), "anna"), ("out.example.org".to_owned(), 0));
+        for wrong in ["out.example.org:", "out.example.org:0", "out.example.org:x", "out.example.org:70000"] {
+            assert!(smtp_of(AccountKind::Mail, "imap.example.org", Some(wrong), anna).is_err(), "{wrong}");
+        }
+        let calendar = smtp_of(AccountKind::Calendar, "mail.example.org", None, anna).unwrap();
+        assert_eq!(calendar, (String::new(), 0));
+    }
 }

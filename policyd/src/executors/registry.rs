@@ -85,10 +85,10 @@ impl Signed {
         // What only runs programs on what it can only read has nothing to undo; the linter has held it to saying so.
         let prints = class == Class::Shell && !self.manifest.contract.side_effects;
         let reads = prints || matches!(class, Class::Read | Class::NetRead);
-        let tells = class == Class::Send && self.manifest.message.is_some();
+        let tells = class == Class::Send && (self.manifest.message.is_some() || self.manifest.sends_mail());
         if !(reads || tells || at_home && self.manifest.effects.reversible) {
             return Some(format!(
-                "effects.unsupported: this version signs only what reads, what changes the workspace and can be undone, or what tells the household something by [message]; its class is `{class}`"
+                "effects.unsupported: this version signs only what reads, what changes the workspace and can be undone, what tells the household something by [message], or what sends mail from an account of the person; its class is `{class}`"
             ));
         }
         None

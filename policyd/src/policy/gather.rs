@@ -134,7 +134,8 @@ impl Policy {
     fn accountless(&self, due: &Due<'_>, signed: &Signed, filled: Option<&Filled>) -> Option<Verdict> {
         let kind = signed.manifest.account()?;
         let named = filled.and_then(|filled| accounts::named_in(&filled.value));
-        self.secrets.accounts.borrow().withheld(due.holder, kind, named)
+        let wanted = accounts::Wanted { kind, named, sends: signed.manifest.sends_mail() };
+        self.secrets.accounts.borrow().withheld(due.holder, wanted)
     }
 
     /// What the owner has answered for longer than once to a call with these targets.

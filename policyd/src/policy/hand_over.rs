@@ -98,7 +98,9 @@ impl Policy {
             return self.hand_file(way, trace, run, arguments, file).await;
         }
         if let Some(kind) = signed.manifest.account() {
-            let account = self.account_of(run.turn, kind, &arguments).map_err(RpcError::Refused)?;
+            let account = self
+                .account_of(run.turn, (kind, signed.manifest.sends_mail()), &arguments)
+                .map_err(RpcError::Refused)?;
             let ask = RunWithSecrets { run };
             return self.base.ask_sandbox(self.base.sandbox.run_with_secrets(trace, ask, [arguments, account])).await;
         }
@@ -117,11 +119,17 @@ impl Policy {
     }
 
     /// The account that a call is about, of the person whose turn it is, as it is in this very moment.
-    fn account_of(&self, turn: TurnId, kind: AccountKind, arguments: &Sealed) -> Result<Sealed, Refusal> {
+    fn account_of(
+        &self,
+        turn: TurnId,
+        (kind, sends): (AccountKind, bool),
+        arguments: &Sealed,
+    ) -> Result<Sealed, Refusal> {
         let holder = self.calls.turns.borrow().get(turn).and_then(|open| open.world.account_holder.clone());
         let bytes = arguments.read().map_err(|error| internal(&error.to_string()))?;
         let arguments = Arguments::parse(&bytes).map_err(|error| internal(&error.to_string()))?;
-        self.secrets.account_for(holder.as_deref(), kind, accounts::named_in(arguments.value()))
+        let wanted = accounts::Wanted { kind, named: accounts::named_in(arguments.value()), sends };
+        self.secrets.account_for(holder.as_deref(), wanted)
     }
 
     /// The same with the file that it takes, or for one that it gives: the turn keeps that one for its asker.

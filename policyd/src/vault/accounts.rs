@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use metnos_proto::doc::vault::{AccountAnswer, AccountKept, AccountRemoved, AccountRow};
-use metnos_proto::executor::{is_host_name, is_name};
-use metnos_proto::msg::accounts::{AccountAsk, AccountKind, AccountOf, AccountPut, MAIN, MAX_ACCOUNTS, MAX_USER};
+use metnos_proto::executor::{is_host_name, is_mail_address, is_name};
+use metnos_proto::msg::accounts::{
+    AccountAsk, AccountKind, AccountOf, AccountPut, MAIN, MAX_ACCOUNTS, MAX_USER, SMTP_PORT,
+};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::sandboxd::MIN_REDACTED_SECRET;
 use metnos_proto::payload::Sealed;
@@ -23,6 +25,8 @@ use crate::store::{StoreError, not_durable, signed, unsigned};
 pub const MISSING: &str = "account.missing";
 /// The rule that denies a call about an account that is not there under this name.
 pub const UNKNOWN: &str = "account.unknown";
+/// The rule that denies a mail to be sent from an account without a server for that.
+pub const NO_SENDING: &str = "account.no_sending";
 /// The argument that names one of several accounts.
 pub const ARGUMENT: &str = "account";
 /// Whose the accounts of an owner are who is no person yet. No person can be called so.
@@ -35,6 +39,30 @@ pub(super) const TABLE: &str = "
         user TEXT NOT NULL, sealed BLOB NOT NULL, since_ms INTEGER NOT NULL, PRIMARY KEY (person, kind, name)
     ) STRICT;";
 
+/// From where mail is sent: what a form of the database adds to [`TABLE`].
+pub(crate) const SENDING_COLUMNS: &str = "
+    CREATE TABLE IF NOT EXISTS accounts (
+        person TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, host TEXT NOT NULL, port INTEGER NOT NULL,
+        user TEXT NOT NULL, sealed BLOB NOT NULL, since_ms INTEGER NOT NULL, PRIMARY KEY (person, kind, name)
+    ) STRICT;
+    ALTER TABLE accounts ADD COLUMN smtp_host TEXT NOT NULL DEFAULT '';
+    ALTER TABLE accounts ADD COLUMN smtp_port INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE accounts ADD COLUMN address TEXT NOT NULL DEFAULT '';";
+
+/// Which account a call wants.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// What for.
+    pub kind: AccountKind,
+    /// By its name.
+    pub named: Option<&'a str>,
+    /// Whether mail is sent from it.
+    pub sends: bool,
+}
+
+/// What stands in a row.
+const COLUMNS: &str = "person, kind, name, host, port, user, sealed, since_ms, smtp_host, smtp_port, address";
+
 /// Whose, what for, and under which name.
 type Key = (String, AccountKind, String);
 
@@ -44,17 +72,33 @@ struct Account {
     host: String,
     port: u16,
     user: String,
+    sending: Option<Sending>,
     sealed: Vec<u8>,
     since_ms: u64,
+}
+
+/// The server that takes mail to be sent, and the address that it is sent from.
+#[derive(Debug, Clone)]
+struct Sending {
+    host: String,
+    port: u16,
+    address: String,
 }
 
 /// All accounts.
 #[derive(Debug, Default)]
 pub(crate) struct Accounts(BTreeMap<Key, Account>);
 
-/// What a password is sealed with: with another server or user name it does not open.
-fn bound_to((person, kind, name): &Key, host: &str, port: u16, user: &str) -> String {
-    format!("account {person}\n{}\n{name}\n{host}\n{port}\n{user}", kind.name())
+impl Account {
+    /// What its password is sealed with: with another server or user name it does not open.
+    fn bound_to(&self, (person, kind, name): &Key) -> String {
+        let Self { host, port, user, sending, sealed: _, since_ms: _ } = self;
+        let own = format!("account {person}\n{}\n{name}\n{host}\n{port}\n{user}", kind.name());
+        match sending {
+            None => own,
+            Some(Sending { host, port, address }) => format!("{own}\nsending\n{host}\n{port}\n{address}"),
+        }
+    }
 }
 
 fn row((person, kind, name): &Key, account: &Account) -> AccountRow {
@@ -65,6 +109,9 @@ fn row((person, kind, name): &Key, account: &Account) -> AccountRow {
         host: account.host.clone(),
         port: account.port,
         user: account.user.clone(),
+        smtp_host: account.sending.as_ref().map(|sending| sending.host.clone()).unwrap_or_default(),
+        smtp_port: account.sending.as_ref().map_or(0, |sending| sending.port),
+        address: account.sending.as_ref().map(|sending| sending.address.clone()).unwrap_or_default(),
         since_ms: account.since_ms,
     }
 }
@@ -82,12 +129,13 @@ fn unopened(name: &str) -> Refusal {
 
 impl Accounts {
     pub(super) fn load(connection: &Connection) -> Result<Self, StoreError> {
-        let mut statement =
-            connection.prepare("SELECT person, kind, name, host, port, user, sealed, since_ms FROM accounts")?;
+        let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM accounts"))?;
         let rows = statement.query_map([], |row| {
             let key = (row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?);
             let (host, port, user) = (row.get(3)?, row.get(4)?, row.get(5)?);
-            Ok((key, Account { host, port, user, sealed: row.get(6)?, since_ms: unsigned(row.get(7)?) }))
+            let sending = Sending { host: row.get(8)?, port: row.get(9)?, address: row.get(10)? };
+            let sending = Some(sending).filter(|sending| !sending.host.is_empty());
+            Ok((key, Account { host, port, user, sending, sealed: row.get(6)?, since_ms: unsigned(row.get(7)?) }))
         })?;
         let mut accounts = Self::default();
         for row in rows {
@@ -115,12 +163,14 @@ impl Accounts {
         self.0.iter().map(|(key, account)| row(key, account)).collect()
     }
 
-    /// The account that a call is about: the one that it names, else the one that this person has had for longest.
-    fn chosen(&self, person: &str, kind: AccountKind, named: Option<&str>) -> Option<(&Key, &Account)> {
-        let own = self.0.iter().filter(|((whose, what, _), _)| whose == person && *what == kind);
-        match named {
+    /// The account that a call is about: the one that it names, else the one that this person has had for longest; where mail is
+    /// sent, of those that it can be sent from.
+    fn chosen(&self, person: &str, wanted: Wanted<'_>) -> Option<(&Key, &Account)> {
+        let own = self.0.iter().filter(|((whose, what, _), _)| whose == person && *what == wanted.kind);
+        let lacks = |account: &Account| wanted.sends && account.sending.is_none();
+        match wanted.named {
             Some(named) => own.into_iter().find(|((_, _, name), _)| name.eq_ignore_ascii_case(named)),
-            None => own.min_by_key(|((_, _, name), account)| (account.since_ms, name.clone())),
+            None => own.min_by_key(|((_, _, name), account)| (lacks(account), account.since_ms, name.clone())),
         }
     }
 
@@ -133,7 +183,7 @@ impl Accounts {
                 return None;
             }
             let password = vault.password(old, account)?;
-            let sealed = vault.seal_own(&bound_to(&key, &account.host, account.port, &account.user), &password)?;
+            let sealed = vault.seal_own(&account.bound_to(&key), &password)?;
             Some((key, Account { sealed, ..account.clone() }))
         });
         moved.collect()
@@ -146,14 +196,19 @@ impl Accounts {
 
     /// Why a call that is given an account cannot have one; `None` when it can.
     #[must_use]
-    pub(crate) fn withheld(&self, person: Option<&str>, kind: AccountKind, named: Option<&str>) -> Option<Verdict> {
+    pub(crate) fn withheld(&self, person: Option<&str>, wanted: Wanted<'_>) -> Option<Verdict> {
+        let Wanted { kind, named, sends } = wanted;
         let add = format!("`metnosctl account add {}`", kind.name());
         let Some(person) = person else {
             let why = format!("who asks is no person who could have a {} account here", kind.name());
             return Some(Verdict::deny(MISSING, why).with_remedy("`metnosctl people add` says who is who"));
         };
-        if self.chosen(person, kind, named).is_some() {
-            return None;
+        if let Some(((_, _, name), account)) = self.chosen(person, wanted) {
+            return (sends && account.sending.is_none()).then(|| {
+                let why = format!("the mail account {name} of {person} has no server that takes mail to be sent");
+                let add = "the owner names one at the machine: `metnosctl account add mail --smtp HOST …`";
+                Verdict::deny(NO_SENDING, why).with_remedy(add)
+            });
         }
         let there = self.names(person, kind);
         Some(match named {
@@ -172,7 +227,7 @@ impl Accounts {
 
 impl Vault {
     fn password(&self, key: &Key, account: &Account) -> Option<Zeroizing<Vec<u8>>> {
-        self.open_own(&bound_to(key, &account.host, account.port, &account.user), &account.sealed)
+        self.open_own(&account.bound_to(key), &account.sealed)
     }
 }
 
@@ -192,28 +247,32 @@ impl Secrets {
     ///
     /// # Errors
     /// When the person has none, or it cannot be opened.
-    pub(crate) fn account_for(
-        &self,
-        person: Option<&str>,
-        kind: AccountKind,
-        named: Option<&str>,
-    ) -> Result<Sealed, Refusal> {
+    pub(crate) fn account_for(&self, person: Option<&str>, wanted: Wanted<'_>) -> Result<Sealed, Refusal> {
         let accounts = self.accounts.borrow();
-        if let Some(withheld) = accounts.withheld(person, kind, named) {
+        if let Some(withheld) = accounts.withheld(person, wanted) {
             return Err(withheld.refusal());
         }
-        let chosen = person.and_then(|person| accounts.chosen(person, kind, named));
+        let chosen = person.and_then(|person| accounts.chosen(person, wanted));
         let (key, account) = chosen.ok_or_else(|| internal("an account was allowed that is not there"))?;
         let password = self.vault.borrow().password(key, account).ok_or_else(|| unopened(&key.2))?;
         let password = std::str::from_utf8(&password).map_err(|_| unopened(&key.2))?;
         let port = account.port.to_string();
-        let fields = [
+        let mut fields = vec![
             ("host", account.host.as_str()),
             ("name", key.2.as_str()),
             ("password", password),
             ("port", port.as_str()),
             ("user", account.user.as_str()),
         ];
+        let sending = account.sending.as_ref().filter(|_| wanted.sends);
+        let smtp_port = sending.map(|sending| sending.port.to_string()).unwrap_or_default();
+        if let Some(Sending { host, port: _, address }) = sending {
+            fields.extend([
+                ("smtp_host", host.as_str()),
+                ("smtp_port", smtp_port.as_str()),
+                ("address", address.as_str()),
+            ]);
+        }
         let mut document = Zeroizing::new(vec![b'{']);
         for (at, (field, value)) in fields.into_iter().enumerate() {
             let text = Zeroizing::new(serde_json::to_vec(value).map_err(|_| unopened(&key.2))?);
@@ -261,7 +320,7 @@ impl Secrets {
         sealed: &Sealed,
         named: impl Fn(&str) -> Result<String, Refusal>,
     ) -> Result<AccountKept, Refusal> {
-        let AccountPut { of, host, port, user } = put;
+        let AccountPut { of, host, port, user, smtp_host, smtp_port, address } = put;
         let key = key_of(of, &named)?;
         let host = host.to_ascii_lowercase();
         if !is_host_name(&host) {
@@ -275,6 +334,7 @@ impl Secrets {
                 format!("the user is {}; expected are 1 to {MAX_USER} bytes without control characters", shown(&user));
             return Err(invalid(why));
         }
+        let sending = sending_of(key.1, &user, (smtp_host, smtp_port, address))?;
         let password = value_of(sealed)?;
         // IMAP has no way to say these (RFC 3501 §9).
         if password.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
@@ -290,43 +350,56 @@ impl Secrets {
         }
         let port = if port == 0 { key.1.port() } else { port };
         let no_random = || Refusal::new(RefusalCode::Unavailable, "policyd.random", "nothing can be sealed now");
-        let sealed =
-            self.vault.borrow().seal_own(&bound_to(&key, &host, port, &user), &password).ok_or_else(no_random)?;
         // A new password makes it no younger: which account is meant where none is named stays the same.
         let since_ms = before.unwrap_or_else(|| self.base.clock.wall_ms());
-        let account = Account { host, port, user, sealed, since_ms };
+        let mut account = Account { host, port, user, sending, sealed: Vec::new(), since_ms };
+        account.sealed = self.vault.borrow().seal_own(&account.bound_to(&key), &password).ok_or_else(no_random)?;
         let (person, kind, name) = &key;
         let line = format!(
-            "{by} has {} the {} account {name} of {person}: {} at {}:{}",
+            "{by} has {} the {} account {name} of {person}: {} at {}:{}{}",
             if replaced { "changed" } else { "added" },
             kind.name(),
             account.user,
             account.host,
-            account.port
+            account.port,
+            account.sending.as_ref().map_or_else(String::new, |Sending { host, port, address }| {
+                format!(", which sends as {address} by {host}:{port}")
+            })
         );
         self.base.chronicled("account_set", &line).await?;
-        let (at, kept) = (key.clone(), account.clone());
+        self.store_account(key.clone(), account.clone()).await?;
+        let document = AccountKept { account: row(&key, &account), replaced };
+        self.accounts.borrow_mut().0.insert(key, account);
+        Ok(document)
+    }
+
+    async fn store_account(&self, at: Key, kept: Account) -> Result<(), Refusal> {
         self.base
             .store
             .run(move |connection| {
+                let Account { host, port, user, sending, sealed, since_ms } = kept;
+                let (smtp_host, smtp_port, address) =
+                    sending.map(|to| (to.host, to.port, to.address)).unwrap_or_default();
                 let values = params![
                     at.0,
                     at.1.name(),
                     at.2,
-                    kept.host,
-                    kept.port,
-                    kept.user,
-                    kept.sealed,
-                    signed(kept.since_ms)
+                    host,
+                    port,
+                    user,
+                    sealed,
+                    signed(since_ms),
+                    smtp_host,
+                    smtp_port,
+                    address
                 ];
-                let all = "INSERT OR REPLACE INTO accounts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-                connection.execute(all, values).map(|_| ())
+                let all = format!(
+                    "INSERT OR REPLACE INTO accounts ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+                );
+                connection.execute(&all, values).map(|_| ())
             })
             .await
-            .map_err(|error| not_durable(&error))?;
-        let document = AccountKept { account: row(&key, &account), replaced };
-        self.accounts.borrow_mut().0.insert(key, account);
-        Ok(document)
+            .map_err(|error| not_durable(&error))
     }
 
     async fn remove_account(&self, by: &str, key: Key) -> Result<AccountRemoved, Refusal> {
@@ -405,6 +478,40 @@ pub(crate) fn named_in(arguments: &Value) -> Option<&str> {
     arguments.get(ARGUMENT).and_then(Value::as_str)
 }
 
+/// From where mail is sent, as it was put: server, port and address.
+fn sending_of(
+    kind: AccountKind,
+    user: &str,
+    (host, port, address): (String, u16, String),
+) -> Result<Option<Sending>, Refusal> {
+    let host = host.to_ascii_lowercase();
+    if host.is_empty() {
+        let alone = port == 0 && address.is_empty();
+        return alone.then_some(None).ok_or_else(|| {
+            invalid("a port or an address to send from is named, and no server that takes mail to be sent".to_owned())
+        });
+    }
+    if kind != AccountKind::Mail {
+        return Err(invalid(format!("a {} account sends no mail, so it has no server for that", kind.name())));
+    }
+    if !is_host_name(&host) {
+        let why = format!(
+            "the server that takes mail to be sent is {}; expected is a name such as smtp.example.org",
+            shown(&host)
+        );
+        return Err(invalid(why));
+    }
+    let address = if address.is_empty() { user.to_owned() } else { address };
+    if !is_mail_address(&address) {
+        let why = format!(
+            "the address that mail is sent from is {}; expected is one such as anna@example.org",
+            shown(&address)
+        );
+        return Err(invalid(why).remedy("where the user name is no address, `--address` says it"));
+    }
+    Ok(Some(Sending { host, port: if port == 0 { SMTP_PORT } else { port }, address }))
+}
+
 /// Which account is meant.
 fn key_of(of: AccountOf, named: &impl Fn(&str) -> Result<String, Refusal>) -> Result<Key, Refusal> {
     let name = if of.name.is_empty() { MAIN.to_owned() } else { of.name };
@@ -424,8 +531,14 @@ mod tests {
         let one = |(person, name, since_ms): &(&str, &str, u64)| {
             let key = ((*person).to_owned(), AccountKind::Mail, (*name).to_owned());
             let (host, user) = ("imap.example.org".to_owned(), format!("{person}@example.org"));
-            let sealed = vault.seal_own(&bound_to(&key, &host, 993, &user), b"app password").unwrap();
-            (key, Account { host, port: 993, user, sealed, since_ms: *since_ms })
+            let sending = (*name == "work").then(|| Sending {
+                host: "smtp.example.org".to_owned(),
+                port: 465,
+                address: format!("{person}.work@example.org"),
+            });
+            let mut account = Account { host, port: 993, user, sending, sealed: Vec::new(), since_ms: *since_ms };
+            account.sealed = vault.seal_own(&account.bound_to(&key), b"app password").unwrap();
+            (key, account)
         };
         Accounts(all.iter().map(one).collect())
     }
@@ -434,16 +547,46 @@ mod tests {
     fn a_call_is_given_an_account_of_its_own_person_and_of_nobody_else() {
         let vault = Vault::default();
         let all = accounts(&vault, &[("Anna", "work", 2), ("Anna", "main", 1), ("Bruno", "home", 3)]);
-        let chosen = |person, named| all.chosen(person, AccountKind::Mail, named).map(|(key, _)| key.2.as_str());
+        let wanted = |named, sends| Wanted { kind: AccountKind::Mail, named, sends };
+        let chosen = |person, named| all.chosen(person, wanted(named, false)).map(|(key, _)| key.2.as_str());
         assert_eq!(chosen("Anna", None), Some("main"), "the one that was there first");
         assert_eq!(chosen("Anna", Some("Work")), Some("work"));
         assert_eq!(chosen("Anna", Some("home")), None, "it is Bruno's");
         assert_eq!(chosen("Carla", None), None);
-        let rule = |person, named| all.withheld(person, AccountKind::Mail, named).map(|verdict| verdict.rule);
+        let rule = |person, named| all.withheld(person, wanted(named, false)).map(|verdict| verdict.rule);
         assert_eq!(rule(Some("Anna"), None), None);
         assert_eq!(rule(Some("Anna"), Some("home")).as_deref(), Some(UNKNOWN));
         assert_eq!(rule(Some("Carla"), Some("home")).as_deref(), Some(MISSING));
         assert_eq!(rule(None, None).as_deref(), Some(MISSING));
+        let sends = |person, named| all.withheld(Some(person), wanted(named, true)).map(|verdict| verdict.rule);
+        assert_eq!(sends("Anna", None), None, "the one that it can be sent from");
+        assert_eq!(sends("Anna", Some("main")).as_deref(), Some(NO_SENDING));
+        assert_eq!(sends("Bruno", None).as_deref(), Some(NO_SENDING));
+    }
+
+    #[test]
+    fn server_that_sends_is_named_with_an_address_and_for_mail_alone() {
+        let of = |kind, user, host: &str, port, address: &str| {
+            sending_of(kind, user, (host.to_owned(), port, address.to_owned()))
+        };
+        let (mail, calendar) = (AccountKind::Mail, AccountKind::Calendar);
+        let sending = of(mail, "anna@example.org", "SMTP.example.org", 0, "").unwrap().unwrap();
+        assert_eq!(
+            (sending.host.as_str(), sending.port, sending.address.as_str()),
+            ("smtp.example.org", 465, "anna@example.org")
+        );
+        assert!(of(mail, "anna", "", 0, "").unwrap().is_none());
+        assert!(of(mail, "anna", "smtp.example.org", 587, "anna@example.org").unwrap().is_some());
+        for (kind, user, host, port, address, named) in [
+            (mail, "anna", "smtp.example.org", 0, "", "anna@example.org"),
+            (mail, "anna", "localhost", 0, "anna@example.org", "smtp.example.org"),
+            (mail, "anna", "", 587, "", "no server"),
+            (mail, "anna", "smtp.example.org", 0, "anna@example.org\r\nx", "anna@example.org"),
+            (calendar, "anna@example.org", "smtp.example.org", 0, "", "calendar"),
+        ] {
+            let why = of(kind, user, host, port, address).unwrap_err().why;
+            assert!(why.contains(named), "{why}");
+        }
     }
 
     #[test]
@@ -461,12 +604,20 @@ mod tests {
     fn a_password_does_not_open_for_another_server_or_user() {
         let vault = Vault::default();
         let all = accounts(&vault, &[("Anna", "main", 1)]);
-        let (key, account) = all.chosen("Anna", AccountKind::Mail, None).unwrap();
+        let (key, account) = all.chosen("Anna", Wanted { kind: AccountKind::Mail, named: None, sends: false }).unwrap();
         assert_eq!(vault.password(key, account).unwrap().as_slice(), b"app password");
         let moved = [
             Account { host: "evil.example.org".to_owned(), ..account.clone() },
             Account { port: 994, ..account.clone() },
             Account { user: "bruno@example.org".to_owned(), ..account.clone() },
+            Account {
+                sending: Some(Sending {
+                    host: "evil.example.org".to_owned(),
+                    port: 465,
+                    address: "anna@example.org".to_owned(),
+                }),
+                ..account.clone()
+            },
         ];
         assert!(moved.iter().all(|moved| vault.password(key, moved).is_none()));
         let others = ("Bruno".to_owned(), key.1, key.2.clone());

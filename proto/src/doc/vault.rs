@@ -118,6 +118,12 @@ pub struct AccountRow {
     pub port: u16,
     /// The user name there.
     pub user: String,
+    /// The server that takes mail to be sent; empty where none is used.
+    pub smtp_host: String,
+    /// Its port; 0 where none is used.
+    pub smtp_port: u16,
+    /// The address that mail is sent from; empty where none is used.
+    pub address: String,
     /// When it was added, in milliseconds since the epoch.
     pub since_ms: u64,
 }
@@ -164,11 +170,13 @@ mod tests {
         round_trip::<AccountAnswer>(&[
             "[]",
             r#"[{"person": "Anna", "kind": "mail", "name": "main", "host": "imap.example.org", "port": 993,
-                "user": "anna@example.org", "since_ms": 1}]"#,
+                "user": "anna@example.org", "smtp_host": "smtp.example.org", "smtp_port": 465, "address": "anna@example.org",
+                "since_ms": 1}]"#,
             r#"{"person": "Anna", "kind": "mail", "name": "main"}"#,
         ]);
         round_trip::<AccountKept>(&[r#"{"account": {"person": "Anna", "kind": "mail", "name": "main",
-            "host": "imap.example.org", "port": 993, "user": "anna", "since_ms": 1}, "replaced": false}"#]);
+            "host": "imap.example.org", "port": 993, "user": "anna", "smtp_host": "", "smtp_port": 0, "address": "",
+            "since_ms": 1}, "replaced": false}"#]);
         round_trip::<SecretVersion>(&[r#"{"name": "imap", "version": 1}"#]);
     }
 }

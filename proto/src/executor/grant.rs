@@ -62,15 +62,33 @@ pub enum NetGrant {
     Argument(String),
     /// The server of an account of the person whose turn it is, with its user name and password: written `account mail`.
     Account(AccountKind),
+    /// The server that takes mail to be sent from such a mail account: written `account mail sending`.
+    Sending,
 }
 
+/// How [`NetGrant::Sending`] is written.
+const SENDING: &str = "account mail sending";
+
 impl NetGrant {
+    /// The kind of the account whose server this is; `None` for every other place.
+    #[must_use]
+    pub const fn account(&self) -> Option<AccountKind> {
+        match self {
+            Self::Account(kind) => Some(*kind),
+            Self::Sending => Some(AccountKind::Mail),
+            Self::Host { .. } | Self::Argument(_) => None,
+        }
+    }
+
     /// Reads `host`, `host:port`, `*.host`, `*.host:port` (design: sandbox §2): labels of `[a-z0-9-]`, at least two, no
-    /// address literal, no trailing dot; or `argument /pointer`, or `account mail`.
+    /// address literal, no trailing dot; or `argument /pointer`, or `account mail`, or `account mail sending`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(pointer) = text.strip_prefix("argument ") {
             return crate::json::is_pointer(pointer).then(|| Self::Argument(pointer.to_owned()));
+        }
+        if text == SENDING {
+            return Some(Self::Sending);
         }
         if let Some(kind) = text.strip_prefix("account ") {
             return AccountKind::named(kind).map(Self::Account);
@@ -95,6 +113,7 @@ impl std::fmt::Display for NetGrant {
             Self::Host { host, below: true, port } => write!(f, "*.{host}:{port}"),
             Self::Argument(pointer) => write!(f, "argument {pointer}"),
             Self::Account(kind) => write!(f, "account {}", kind.name()),
+            Self::Sending => f.write_str(SENDING),
         }
     }
 }
@@ -113,6 +132,22 @@ pub fn is_host_name(host: &str) -> bool {
     // No top-level domain begins with a digit; every address literal ends in such a label.
     let named = labels.last().is_some_and(|top| top.starts_with(|first: char| first.is_ascii_lowercase()));
     host.len() <= 253 && labels.len() >= 2 && named && labels.iter().all(|label| is_label(label))
+}
+
+/// The longest mail address, in bytes (RFC 5321 §4.5.3.1.3, without the brackets).
+const MAX_ADDRESS: usize = 254;
+
+/// Whether this is a mail address as servers take it: one `@`, plain ASCII before it without quotation, and a host name behind it.
+#[must_use]
+pub fn is_mail_address(text: &str) -> bool {
+    let Some((local, host)) = text.split_once('@') else { return false };
+    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~.".contains(&byte);
+    let dots = local.starts_with('.') || local.ends_with('.') || local.contains("..");
+    text.len() <= MAX_ADDRESS
+        && (1..=64).contains(&local.len())
+        && local.bytes().all(is_sign)
+        && !dots
+        && is_host_name(&host.to_ascii_lowercase())
 }
 
 /// Checks `[sandbox]` but for its quotas.
@@ -143,21 +178,22 @@ pub(super) fn validate_sandbox(sandbox: &Sandbox) -> Result<(), ManifestError> {
     profile_agrees(sandbox)
 }
 
-/// Whoever is given the password of an account reaches its server and nothing else: no other host, no secret, no file.
+/// Whoever is given the password of an account reaches its servers and nothing else: no other host, no secret, no file.
 fn account_alone(sandbox: &Sandbox) -> Result<(), ManifestError> {
     let nets = sandbox.capabilities.iter().flat_map(|capability| match capability {
         Capability::Net(entries) => entries.as_slice(),
         Capability::FsRead(_) | Capability::FsWrite(_) | Capability::Exec(_) | Capability::Secret(_) => &[],
     });
-    let account = nets.clone().find(|entry| matches!(NetGrant::parse(entry), Some(NetGrant::Account(_))));
-    match account {
-        Some(entry) if sandbox.capabilities.len() > 1 || nets.count() > 1 => Err(ManifestError::field(
-            "sandbox.capabilities",
-            entry,
-            "an account alone, without another grant beside it",
-        )),
-        Some(_) | None => Ok(()),
+    let kinds: Vec<Option<AccountKind>> =
+        nets.clone().map(|entry| NetGrant::parse(entry).and_then(|grant| grant.account())).collect();
+    let Some(kind) = kinds.iter().flatten().next() else { return Ok(()) };
+    // A mail account has two servers.
+    let alone = sandbox.capabilities.len() == 1 && kinds.iter().all(|other| *other == Some(*kind));
+    let twice = nets.clone().enumerate().any(|(at, entry)| nets.clone().take(at).any(|earlier| earlier == entry));
+    if alone && !twice {
+        return Ok(());
     }
+    Err(ManifestError::field("sandbox.capabilities", kind.name(), "an account alone, without another grant beside it"))
 }
 
 fn validate_capability(capability: &Capability) -> Result<(), ManifestError> {
@@ -173,7 +209,7 @@ fn validate_capability(capability: &Capability) -> Result<(), ManifestError> {
             }
             Capability::Net(_) => (
                 NetGrant::parse(entry).is_some(),
-                "a host name such as `example.org` or `example.org:443`, `argument /url`, or `account mail`",
+                "a host name such as `example.org` or `example.org:443`, `argument /url`, `account mail` or `account mail sending`",
             ),
             Capability::Exec(_) => (
                 entry == commands::ALL_LISTED || commands::refused(entry).is_none(),

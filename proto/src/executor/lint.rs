@@ -193,6 +193,12 @@ fn class_findings(manifest: &Manifest) -> Vec<(&'static str, String)> {
     if class == Class::Read && has("net") && manifest.account().is_none() {
         findings.push(("lint.class", "what has network may not be of class `read`".to_owned()));
     }
+    // A planner must have no way to the server that sends, but one that is judged as sending.
+    if manifest.sends_mail() && class != Class::Send && manifest.contract.offered {
+        let what =
+            "what reaches the server that sends mail is of class `send`, or is not offered to planners".to_owned();
+        findings.push(("lint.class", what));
+    }
     if reads && has("fs_write") {
         let what = if told_a_path { "what writes to a path it is told" } else { "what may write" };
         findings.push(("lint.class", format!("{what} may not be of class `{class}`")));

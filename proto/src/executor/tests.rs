@@ -321,9 +321,18 @@ fn an_account_is_granted_alone() {
         "{ net = [\"argument /path\", \"account mail\"] }",
         "{ net = [\"account mail\", \"account mail\"] }",
         "{ net = [\"account mail\"] }, { secret = [\"imap\"] }",
+        "{ net = [\"account mail sending\", \"example.org\"] }",
+        "{ net = [\"account mail sending\", \"account calendar\"] }",
+        "{ net = [\"account mail sending\", \"account mail sending\"] }",
+        "{ net = [\"account mail\", \"account mail sending\"] }, { fs_read = [\"workspace/\"] }",
     ] {
         assert_eq!(field_of(&with(beside).unwrap_err()), "sandbox.capabilities", "{beside}");
     }
+    let both = with("{ net = [\"account mail\", \"account mail sending\"] }").unwrap();
+    assert_eq!((both.account(), both.sends_mail()), (Some(AccountKind::Mail), true));
+    let sends = with("{ net = [\"account mail sending\"] }").unwrap();
+    assert_eq!((sends.account(), sends.sends_mail()), (Some(AccountKind::Mail), true));
+    assert!(!with("{ net = [\"account mail\"] }").unwrap().sends_mail());
     let thinks = MANIFEST
         .replace("fs-read-workspace", "net-account")
         .replace("{ fs_read = [\"workspace/\"] }", "{ net = [\"account mail\"] }")
@@ -405,6 +414,23 @@ fn a_class_that_the_rest_denies_is_found() {
     assert_eq!(findings(|m| shell(m, &[Capability::FsWrite(vec!["workspace/".to_owned()])])), ["lint.class"]);
     assert_eq!(findings(|m| m.effects.class = Class::Send), ["lint.class"]);
     assert_eq!(findings(|m| m.sandbox.quotas.writes_per_day = 1), ["lint.quota"]);
+}
+
+#[test]
+fn what_reaches_the_server_that_sends_is_judged_as_sending() {
+    let with = |class, offered| {
+        findings(|m| {
+            m.sandbox.capabilities =
+                vec![Capability::Net(vec!["account mail".to_owned(), "account mail sending".to_owned()])];
+            (m.effects.class, m.contract.offered) = (class, offered);
+            m.contract.side_effects = class != Class::Read;
+        })
+    };
+    for class in [Class::Read, Class::NetRead, Class::SelfCreate, Class::SelfModify, Class::Destroy] {
+        assert!(with(class, true).contains(&"lint.class"), "{class}");
+    }
+    assert!(with(Class::Send, true).is_empty());
+    assert!(with(Class::Read, false).is_empty(), "nobody but the owner calls it by its name");
 }
 
 #[test]
@@ -712,5 +738,29 @@ fn pattern_fills_only_what_the_schema_has() {
         ("read {many:text}", "", "no text"),
     ] {
         assert!(found(line, args).contains(told), "{line}: {}", found(line, args));
+    }
+}
+
+#[test]
+fn address_is_one_mailbox_at_one_host() {
+    for right in ["anna@example.org", "a.b+c@mail.Example.org", "o'neill@example.org"] {
+        assert!(is_mail_address(right), "{right}");
+    }
+    for wrong in [
+        "anna",
+        "anna@",
+        "@example.org",
+        "anna@localhost",
+        "a@b@example.org",
+        "a b@example.org",
+        "a,b@example.org",
+        "anna@example.org\r\nBcc: x@example.org",
+        ".anna@example.org",
+        "an..na@example.org",
+        "<anna@example.org>",
+        "anna@127.0.0.1",
+        "\u{e4}@example.org",
+    ] {
+        assert!(!is_mail_address(wrong), "{wrong:?}");
     }
 }

@@ -7,6 +7,8 @@ use crate::words;
 pub const MAX_ACCOUNTS: usize = 16;
 /// The longest user name of an account, in bytes.
 pub const MAX_USER: usize = 254;
+/// The port of a server that takes mail to be sent where none is said: submission over TLS (RFC 8314 §3.3).
+pub const SMTP_PORT: u16 = 465;
 /// The name of an account where none is said.
 pub const MAIN: &str = "main";
 
@@ -48,6 +50,12 @@ words! {
         pub port: u16,
         /// The user name there.
         pub user: String,
+        /// The server that takes mail to be sent, by name; empty where none is used. For [`AccountKind::Mail`] alone.
+        pub smtp_host: String,
+        /// Its port; 0 for [`SMTP_PORT`].
+        pub smtp_port: u16,
+        /// The address that mail is sent from; empty where the user name is one.
+        pub address: String,
     }
 }
 

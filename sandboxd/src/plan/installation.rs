@@ -303,7 +303,7 @@ impl Installation {
             return Ok(None);
         }
         let host = self.net.ok_or(PlanError::NoCertificates)?;
-        let is_account = |rule: &String| matches!(NetGrant::parse(rule), Some(NetGrant::Account(_)));
+        let is_account = |rule: &String| NetGrant::parse(rule).is_some_and(|grant| grant.account().is_some());
         let connections = if rules.iter().any(is_account) { ACCOUNT_CONNECTIONS } else { CONNECTIONS };
         Ok(Some(Egress { rules: rules.to_vec(), connections, bytes: EGRESS_BYTES, host }))
     }

@@ -89,6 +89,8 @@ pub const WEB_FILE: &str = "/metnos/web.py";
 pub const MAIL_FILE: &str = "/metnos/mail.py";
 /// What executors that change a mailbox share, in the sandbox.
 pub const MAILBOX_FILE: &str = "/metnos/mailbox.py";
+/// What executors that send mail share, in the sandbox.
+pub const SENDING_FILE: &str = "/metnos/sending.py";
 /// What executors of calendars share, in the sandbox.
 pub const CALENDAR_FILE: &str = "/metnos/calendar.py";
 /// What executors that change a calendar share, in the sandbox.
@@ -436,8 +438,17 @@ impl Plan {
     /// Whether its calls come with an account of the person whose turn it is.
     #[must_use]
     pub fn is_given_account(&self) -> bool {
-        let is_account = |rule: &String| matches!(NetGrant::parse(rule), Some(NetGrant::Account(_)));
-        self.spec.egress.as_ref().is_some_and(|egress| egress.rules.iter().any(is_account))
+        self.grants().any(|grant| grant.account().is_some())
+    }
+
+    /// Whether such an account comes with the server that takes mail to be sent.
+    #[must_use]
+    pub fn sends_mail(&self) -> bool {
+        self.grants().any(|grant| grant == NetGrant::Sending)
+    }
+
+    fn grants(&self) -> impl Iterator<Item = NetGrant> {
+        self.spec.egress.iter().flat_map(|egress| &egress.rules).filter_map(|rule| NetGrant::parse(rule))
     }
 
     /// What it may reach on the net; `None` without network.

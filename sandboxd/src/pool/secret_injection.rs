@@ -12,6 +12,7 @@ use metnos_proto::payload::{Filling, Sealed};
 use serde_json::Value;
 
 use super::{JobFile, Secrets};
+use crate::pool::secrets::AccountParts;
 use crate::verify::Verified;
 
 /// What comes with the arguments of a call, sealed.
@@ -53,7 +54,7 @@ impl CallInput {
         }
         let file = Self::read_file(file, executor.manifest.file, id)?;
         let plan = &executor.plan;
-        let secrets = Secrets::read(secrets, &plan.spec().secrets, plan.is_given_account()).map_err(|why| {
+        let secrets = Secrets::read(secrets, &plan.spec().secrets, AccountParts::of(plan)).map_err(|why| {
             Refusal::new(RefusalCode::Denied, "secret.other", format!("{id} does not run: {why}"))
                 .remedy("`metnosctl secret list` shows what is kept, and for whom")
         })?;

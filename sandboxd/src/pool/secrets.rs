@@ -15,14 +15,71 @@ use crate::plan::Plan;
 #[derive(Default)]
 pub struct Secrets {
     texts: BTreeMap<String, String>,
-    /// They are the parts of an account, of which the password alone is secret.
-    account: bool,
+    /// Where they are the parts of an account, the password alone is secret.
+    account: AccountParts,
 }
 
-/// The parts of an account.
-const ACCOUNT: [&str; 5] = ["host", "name", PASSWORD, "port", "user"];
-/// The one of them that is secret.
+/// The one part of an account that is secret.
 const PASSWORD: &str = "password";
+
+/// Which parts of an account come with a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AccountParts {
+    /// No account comes with it.
+    #[default]
+    None,
+    /// The server where it lies, and who logs in.
+    Own,
+    /// Also the server that takes mail to be sent, and from which address.
+    Sending,
+}
+
+/// The servers of an account that came with a call: name and port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Servers<'a> {
+    /// The one where it lies.
+    pub own: Option<(&'a str, u16)>,
+    /// The one that takes mail to be sent.
+    pub sending: Option<(&'a str, u16)>,
+}
+
+impl AccountParts {
+    /// What a call of this plan is given.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        match (plan.is_given_account(), plan.sends_mail()) {
+            (_, true) => Self::Sending,
+            (true, false) => Self::Own,
+            (false, false) => Self::None,
+        }
+    }
+
+    /// Their names, in order, each with what a birth test is given in its place.
+    const fn names(self) -> &'static [(&'static str, &'static str)] {
+        const OWN: &[(&str, &str)] = &[
+            ("host", "mail.example"),
+            ("name", "birth"),
+            (PASSWORD, "birth of a password"),
+            ("port", "993"),
+            ("user", "birth"),
+        ];
+        const SENDING: &[(&str, &str)] = &[
+            ("address", "birth@mail.example"),
+            ("host", "mail.example"),
+            ("name", "birth"),
+            (PASSWORD, "birth of a password"),
+            ("port", "993"),
+            ("smtp_host", "mail.example"),
+            ("smtp_port", "465"),
+            ("user", "birth"),
+        ];
+        match self {
+            Self::None => &[],
+            Self::Own => OWN,
+            Self::Sending => SENDING,
+        }
+    }
+}
 
 impl std::fmt::Debug for Secrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -40,16 +97,15 @@ impl Secrets {
     /// None.
     #[must_use]
     pub const fn none() -> Self {
-        Self { texts: BTreeMap::new(), account: false }
+        Self { texts: BTreeMap::new(), account: AccountParts::None }
     }
 
     /// What a birth test is given in their place: no test ever holds a real one.
     #[must_use]
     pub fn of_birth(plan: &Plan) -> Self {
-        let account = plan.is_given_account();
-        if account {
-            let values = ["mail.example", "birth", "birth of a password", "993", "birth"];
-            let texts = ACCOUNT.into_iter().zip(values).map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let account = AccountParts::of(plan);
+        if account != AccountParts::None {
+            let texts = account.names().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             return Self { texts: texts.collect(), account };
         }
         let names = plan.spec().secrets.iter();
@@ -60,9 +116,10 @@ impl Secrets {
     ///
     /// # Errors
     /// In a sentence without any value, what does not fit.
-    pub fn read(sealed: Option<Sealed>, names: &[String], account: bool) -> Result<Self, String> {
+    pub fn read(sealed: Option<Sealed>, names: &[String], account: AccountParts) -> Result<Self, String> {
+        let is_account = account != AccountParts::None;
         let Some(sealed) = sealed else {
-            return if names.is_empty() && !account {
+            return if names.is_empty() && !is_account {
                 Ok(Self::none())
             } else {
                 Err("its secrets did not come with it".to_owned())
@@ -73,10 +130,17 @@ impl Secrets {
         let read: Result<BTreeMap<String, String>, _> = serde_json::from_slice(&bytes);
         let texts = read.map_err(|_| "what came with it is no object of texts".to_owned())?;
         let read = Self { texts, account };
-        if account && (!names.is_empty() || !read.texts.keys().eq(ACCOUNT.iter()) || read.place().is_none()) {
+        let is_whole = || {
+            let Servers { own, sending } = read.servers();
+            let names = account.names().iter().map(|(name, _)| *name);
+            read.texts.keys().map(String::as_str).eq(names)
+                && own.is_some()
+                && sending.is_some() == (account == AccountParts::Sending)
+        };
+        if is_account && (!names.is_empty() || !is_whole()) {
             return Err("what came with it is no account".to_owned());
         }
-        if !account && !read.texts.keys().eq(names) {
+        if !is_account && !read.texts.keys().eq(names) {
             return Err("the secrets that came with it are not those that its manifest names".to_owned());
         }
         if read.texts.values().any(|value| value.is_empty() || value.len() > MAX_SECRET) {
@@ -85,17 +149,26 @@ impl Secrets {
         Ok(read)
     }
 
-    /// The host and port of the account.
+    /// The servers of the account.
     #[must_use]
-    pub fn place(&self) -> Option<(&str, u16)> {
-        let (host, port) = (self.texts.get("host")?, self.texts.get("port")?);
-        let port = port.parse().ok().filter(|port| *port > 0)?;
-        self.account.then_some((host.as_str(), port))
+    pub fn servers(&self) -> Servers<'_> {
+        match self.account {
+            AccountParts::None => Servers::default(),
+            AccountParts::Own => Servers { own: self.server("host", "port"), sending: None },
+            AccountParts::Sending => {
+                Servers { own: self.server("host", "port"), sending: self.server("smtp_host", "smtp_port") }
+            }
+        }
+    }
+
+    fn server(&self, host: &str, port: &str) -> Option<(&str, u16)> {
+        let port = self.texts.get(port)?.parse().ok().filter(|port| *port > 0)?;
+        Some((self.texts.get(host)?.as_str(), port))
     }
 
     /// Those that must stand in nothing that comes out, by name.
     fn secret(&self) -> impl Iterator<Item = (&String, &String)> {
-        self.texts.iter().filter(|(name, _)| !self.account || name.as_str() == PASSWORD)
+        self.texts.iter().filter(|(name, _)| self.account == AccountParts::None || name.as_str() == PASSWORD)
     }
 
     /// The request with the secrets in it: a JSON object that ends with its last brace.
@@ -107,7 +180,7 @@ impl Secrets {
         // Texts by texts: nothing that could not be written.
         let mut written = serde_json::to_vec(&self.texts).unwrap_or_default();
         request.pop();
-        let field: &[u8] = if self.account { b",\"account\":" } else { b",\"secrets\":" };
+        let field: &[u8] = if self.account == AccountParts::None { b",\"secrets\":" } else { b",\"account\":" };
         request.extend_from_slice(field);
         request.extend_from_slice(&written);
         request.push(b'}');
@@ -166,8 +239,8 @@ mod tests {
     #[test]
     fn exactly_the_named_ones_come_and_what_is_said_of_others_quotes_none() {
         let both = json!({"a": "hunter22", "b": "x"});
-        assert!(Secrets::read(sealed(&both), &names(&["a", "b"]), false).is_ok());
-        assert!(Secrets::read(None, &[], false).is_ok());
+        assert!(Secrets::read(sealed(&both), &names(&["a", "b"]), AccountParts::None).is_ok());
+        assert!(Secrets::read(None, &[], AccountParts::None).is_ok());
         for (came, wanted) in [
             (None, names(&["a"])),
             (sealed(&both), names(&["a"])),
@@ -179,15 +252,18 @@ mod tests {
             (sealed(&json!("hunter22")), names(&["a"])),
             (Some(Sealed::new(b"hunter22").unwrap()), names(&["a"])),
         ] {
-            let why = Secrets::read(came, &wanted, false).unwrap_err();
+            let why = Secrets::read(came, &wanted, AccountParts::None).unwrap_err();
             assert!(!why.contains("hunter22"), "{why}");
         }
-        assert!(!format!("{:?}", Secrets::read(sealed(&both), &names(&["a", "b"]), false)).contains("hunter22"));
+        assert!(
+            !format!("{:?}", Secrets::read(sealed(&both), &names(&["a", "b"]), AccountParts::None))
+                .contains("hunter22")
+        );
     }
 
     #[test]
     fn secrets_are_added_to_the_request_only_when_present() {
-        let secrets = Secrets::read(sealed(&json!({"a": "q\"uote"})), &names(&["a"]), false).unwrap();
+        let secrets = Secrets::read(sealed(&json!({"a": "q\"uote"})), &names(&["a"]), AccountParts::None).unwrap();
         let request: Value = serde_json::from_slice(&secrets.put_into(b"{\"args\":{}}".to_vec())).unwrap();
         assert_eq!(request, json!({"args": {}, "secrets": {"a": "q\"uote"}}));
         assert_eq!(Secrets::none().put_into(b"{\"args\":{}}".to_vec()), b"{\"args\":{}}");
@@ -195,7 +271,8 @@ mod tests {
 
     #[test]
     fn result_containing_a_secret_is_withheld_with_all_output() {
-        let secrets = Secrets::read(sealed(&json!({"a": "line one\nline \"two\""})), &names(&["a"]), false).unwrap();
+        let secrets =
+            Secrets::read(sealed(&json!({"a": "line one\nline \"two\""})), &names(&["a"]), AccountParts::None).unwrap();
         let finished = |result: &str, detail: &str| Finished {
             outcome: Outcome::Ok,
             result: Some(result.as_bytes().to_vec()),
@@ -215,22 +292,41 @@ mod tests {
         let log = Secrets::none().withhold(finished("{}", "")).log;
         assert!(!log.is_empty(), "without secrets nothing is taken away");
     }
+
+    #[test]
+    fn the_server_that_sends_comes_where_the_manifest_has_it_and_nowhere_else() {
+        let account = json!({
+            "address": "anna@example.org", "host": "imap.example.org", "name": "main", "password": "hunter22",
+            "port": "993", "smtp_host": "smtp.example.org", "smtp_port": "465", "user": "anna@example.org"
+        });
+        let secrets = Secrets::read(sealed(&account), &[], AccountParts::Sending).unwrap();
+        let both = Servers { own: Some(("imap.example.org", 993)), sending: Some(("smtp.example.org", 465)) };
+        assert_eq!(secrets.servers(), both);
+        assert!(Secrets::read(sealed(&account), &[], AccountParts::Own).is_err());
+        let mut without = account;
+        without["smtp_port"] = json!("0");
+        assert!(Secrets::read(sealed(&without), &[], AccountParts::Sending).is_err());
+    }
+
     #[test]
     fn an_account_is_whole_and_its_password_alone_is_withheld() {
         let account = json!({
             "host": "imap.example.org", "name": "main", "password": "hunter22", "port": "993", "user": "anna@example.org"
         });
-        let secrets = Secrets::read(sealed(&account), &[], true).unwrap();
-        assert_eq!(secrets.place(), Some(("imap.example.org", 993)));
+        let secrets = Secrets::read(sealed(&account), &[], AccountParts::Own).unwrap();
+        assert_eq!(secrets.servers(), Servers { own: Some(("imap.example.org", 993)), sending: None });
         let request: Value = serde_json::from_slice(&secrets.put_into(b"{\"args\":{}}".to_vec())).unwrap();
         assert_eq!(request, json!({"args": {}, "account": account}));
         for (field, value) in [("port", json!("0")), ("port", json!("x")), ("port", json!(993)), ("more", json!("x"))] {
             let mut other = account.clone();
             other[field] = value;
-            assert!(Secrets::read(sealed(&other), &[], true).is_err(), "{field}");
+            assert!(Secrets::read(sealed(&other), &[], AccountParts::Own).is_err(), "{field}");
         }
-        assert!(Secrets::read(sealed(&account), &[], false).is_err() && Secrets::read(None, &[], true).is_err());
-        assert!(Secrets::read(sealed(&json!({"a": "x"})), &[], true).is_err());
+        assert!(
+            Secrets::read(sealed(&account), &[], AccountParts::None).is_err()
+                && Secrets::read(None, &[], AccountParts::Own).is_err()
+        );
+        assert!(Secrets::read(sealed(&json!({"a": "x"})), &[], AccountParts::Own).is_err());
         let finished = |result: &str| Finished {
             outcome: Outcome::Ok,
             result: Some(result.as_bytes().to_vec()),

@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::plan::Plan;
+use crate::pool::secrets::Servers;
 
 /// How long the helper's last words are waited for after a call has ended, in milliseconds. It ends with the call.
 const REPORT_WITHIN_MS: u64 = 500;
@@ -65,7 +66,7 @@ impl Egress {
     }
 
     /// Opens the connections of a call; `None` for a plan without network. A call without arguments is a birth
-    /// test: it has connections that lead nowhere. `account` is the server of the account that came with the call.
+    /// test: it has connections that lead nowhere. `servers` are those of the account that came with the call.
     ///
     /// # Errors
     /// In a sentence, when the helper cannot be had.
@@ -73,13 +74,13 @@ impl Egress {
         &self,
         plan: &Plan,
         arguments: Option<&[u8]>,
-        account: Option<(&str, u16)>,
+        servers: Servers<'_>,
     ) -> Result<Option<CallConnections>, String> {
         let Some(egress) = plan.egress() else { return Ok(None) };
         let said = |error: rustix::io::Errno| format!("the connections of a call: {error}");
         let arguments: Option<Value> = arguments.and_then(|bytes| serde_json::from_slice(bytes).ok());
         let rules = arguments
-            .map(|arguments| egress.rules.iter().filter_map(|rule| of_rule(rule, &arguments, account)).collect())
+            .map(|arguments| egress.rules.iter().filter_map(|rule| of_rule(rule, &arguments, servers)).collect())
             .unwrap_or_default();
         let order = Order {
             rules,
@@ -138,14 +139,16 @@ impl Report {
 }
 
 /// The place that a rule of the plan means for this call, if it means one.
-fn of_rule(rule: &str, arguments: &Value, account: Option<(&str, u16)>) -> Option<Rule> {
+fn of_rule(rule: &str, arguments: &Value, servers: Servers<'_>) -> Option<Rule> {
+    let named = |server: Option<(&str, u16)>| {
+        let (host, port) = server.filter(|(host, _)| is_host_name(host))?;
+        Some(Rule { host: host.to_owned(), below: false, port })
+    };
     match NetGrant::parse(rule)? {
         NetGrant::Host { host, below, port } => Some(Rule { host, below, port }),
         NetGrant::Argument(pointer) => place_of(arguments.pointer(&pointer)?.as_str()?),
-        NetGrant::Account(_) => {
-            let (host, port) = account.filter(|(host, _)| is_host_name(host))?;
-            Some(Rule { host: host.to_owned(), below: false, port })
-        }
+        NetGrant::Account(_) => named(servers.own),
+        NetGrant::Sending => named(servers.sending),
     }
 }
 
@@ -232,7 +235,7 @@ mod tests {
     #[test]
     fn a_rule_about_an_argument_means_that_argument_of_this_call() {
         let arguments = json!({ "url": "https://example.org/x", "other": "https://evil.example/" });
-        let of_rule = |rule: &str| super::of_rule(rule, &arguments, None);
+        let of_rule = |rule: &str| super::of_rule(rule, &arguments, Servers::default());
         assert_eq!(of_rule("argument /url"), rule("example.org", 443));
         assert_eq!(of_rule("argument /none"), None);
         assert_eq!(of_rule("fixed.example:8443"), rule("fixed.example", 8443));
@@ -242,10 +245,14 @@ mod tests {
     fn a_rule_about_an_account_means_the_server_that_came_with_the_call() {
         // What the arguments say has no part in it.
         let arguments = json!({ "account": "evil.example", "host": "evil.example" });
-        let of_rule = |account| super::of_rule("account mail", &arguments, account);
+        let of_rule = |own| super::of_rule("account mail", &arguments, Servers { own, sending: None });
         assert_eq!(of_rule(Some(("imap.example.org", 993))), rule("imap.example.org", 993));
         assert_eq!(of_rule(None), None);
         assert_eq!(of_rule(Some(("127.0.0.1", 993))), None);
+        let both = Servers { own: Some(("imap.example.org", 993)), sending: Some(("smtp.example.org", 465)) };
+        let of_rule = |rule| super::of_rule(rule, &arguments, both);
+        assert_eq!(of_rule("account mail"), rule("imap.example.org", 993));
+        assert_eq!(of_rule("account mail sending"), rule("smtp.example.org", 465));
     }
 
     proptest! {

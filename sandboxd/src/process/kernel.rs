@@ -26,6 +26,7 @@ use crate::machine::commands::{self, Closed};
 use crate::machine::interpreter::Interpreter;
 use crate::machine::mounted;
 use crate::plan::{Installation, Mode, Plan};
+use crate::pool::secrets::Servers;
 use crate::pool::{Entry, Finished, Job, Keeper, Sandbox};
 use crate::process::disk::{Disk, Writers};
 use crate::process::egress::{CallConnections, Egress};
@@ -236,13 +237,13 @@ impl Kernel {
     async fn execute(
         &self,
         (plan, world): (&Plan, GrantView<'_>),
-        (arguments, account): (Option<&[u8]>, Option<(&str, u16)>),
+        (arguments, servers): (Option<&[u8]>, Servers<'_>),
         code: &[u8],
         (request, entry, keeper): (&[u8], &Entry, Option<&dyn Keeper>),
         stop: impl Future<Output = Breach>,
         progress: impl FnMut(u64, u64),
     ) -> limits::Finished {
-        let (connections, report) = match self.egress.open(plan, arguments, account) {
+        let (connections, report) = match self.egress.open(plan, arguments, servers) {
             Ok(Some(CallConnections { connections, report })) => (connections, Some(report)),
             Ok(None) => (Vec::new(), None),
             Err(why) => return limits::Finished::failed(why),
@@ -360,7 +361,7 @@ impl Sandbox for Kernel {
                 let (request, never) = (request(&plan, &entry), std::future::pending());
                 self.execute(
                     (&plan, GrantView::ANY),
-                    (None, None),
+                    (None, Servers::default()),
                     canary::CODE,
                     (&request, &entry, None),
                     never,
@@ -433,7 +434,14 @@ impl Sandbox for Kernel {
                 let arguments = entry.args().filter(|_| turn.is_some());
                 let stop = ends(stop, &disk);
                 let finished = self
-                    .execute((plan, world), (arguments, secrets.place()), code, (&body, &entry, keeper), stop, progress)
+                    .execute(
+                        (plan, world),
+                        (arguments, secrets.servers()),
+                        code,
+                        (&body, &entry, keeper),
+                        stop,
+                        progress,
+                    )
                     .await;
                 (finished, Carrier::Execed)
             }
@@ -459,8 +467,9 @@ impl Sandbox for Kernel {
             Err(why) => return no_room(why),
         };
         let stop = ends(stopped(kill), &disk);
-        let mut finished =
-            self.execute((plan, world), (None, None), code, (&body, &entry, keeper), stop, progress).await;
+        let mut finished = self
+            .execute((plan, world), (None, Servers::default()), code, (&body, &entry, keeper), stop, progress)
+            .await;
         disk.settle(&mut finished).await;
         ended(finished, Carrier::Execed)
     }

@@ -133,7 +133,7 @@ fn slow_download_delays_no_other_sender() {
     server.say(OWNER, "read notes/shopping.md");
     server.told(OWNER, "latte");
     server.release();
-    server.told(GUEST, "waits for the owner's word");
+    server.told(GUEST, "waits for a yes");
     assert_eq!(inbox(&set), ["quick.bin"]);
     assert!(std::fs::read(set.workspace("inbox/quick.bin")).unwrap() == quick);
     set.verify();
@@ -163,7 +163,7 @@ fn a_guest_has_a_bound_on_what_waits_for_the_owner() {
     let (set, server) = with_people();
     let (first, second) = (noise(12 * MIB, 7), noise(12 * MIB, 8));
     server.send_file(GUEST, "first.bin", &first, "", None);
-    server.told(GUEST, "waits for the owner's word");
+    server.told(GUEST, "waits for a yes");
     server.send_file(GUEST, "second.bin", &second, "", None);
     server.told(GUEST, "bytes of files wait");
     assert!(inbox(&set).is_empty());
@@ -178,7 +178,7 @@ fn a_guest_has_a_bound_on_what_waits_for_the_owner() {
     server.send_file(GUEST, "second.bin", &second, "", None);
     server.until("a second card", |state| {
         let told = state.messages.iter().filter(|one| one.chat == GUEST).skip(before);
-        told.filter(|one| one.text.contains("waits for the owner's word")).count().checked_sub(1)
+        told.filter(|one| one.text.contains("waits for a yes")).count().checked_sub(1)
     });
     let old = kill(&set, "policyd");
     set.wait_back("policyd", old);

@@ -222,6 +222,9 @@ pub fn account(person: &str, name: &str, host: &str, port: u16, user: &str) -> A
         host: text(host),
         port,
         user: text(user),
+        smtp_host: text("smtp.example.org"),
+        smtp_port: 465,
+        address: text("anna@example.org"),
         since_ms: 1,
     }
 }
