@@ -5,6 +5,7 @@ nothing, and tells all candidates where a name may be of several.
 """
 
 import os
+import re
 import time
 
 from metnos_contacts import CONTACTS, MONTHS, called, contacts_of, day_of, is_italian, named, said_of, text_of
@@ -20,8 +21,11 @@ LONGEST = 1_000
 OTHERS = ("notes/contatti.md", "notes/rubrica.md", "notes/birthdays.md", "notes/compleanni.md")
 # Where notes are put that no place was named for: what sentences in it say counts.
 NOTES = "notes/notes.md"
+# A mail address as it stands in what is written of a contact.
+ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9.-]{1,180}[A-Za-z0-9]", re.ASCII)
 # What the fields are called of which there may be several.
 MANY = {"phone": "phones", "mail": "mails", "address": "addresses"}
+
 
 def read(path, ctx, told):
     """The text of the file; nothing when none was named and the usual one is not there."""
@@ -116,6 +120,13 @@ def by_birthday(contacts, args):
     return [(contact, "next" if when == "next" else "day") for _, contact in found]
 
 
+def only_mail(args, shown):
+    """The mail address of the one contact that is meant; nothing where several could be, or none or several addresses are written."""
+    mails = shown[0]["mails"] if "name" in args and len(shown) == 1 else []
+    written = ADDRESS.findall(mails[0]) if len(mails) == 1 else []
+    return {"mail": written[0]} if len(written) == 1 else {}
+
+
 def known(args, ctx):
     """All contacts there are: of the named file, else of all where people write them. What other places say of a contact is added
     where its own line does not say it."""
@@ -159,6 +170,7 @@ def act(args, ctx):
     return {
         "ok": True,
         "path": "/".join(split_file(path)),
+        **only_mail(args, shown),
         "contacts": shown,
         "several": "name" in args and len(found) > 1,
         "dated": dated,

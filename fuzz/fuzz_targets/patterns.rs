@@ -18,7 +18,7 @@ fn candidate(class: &str, lang: Lang, say: Vec<String>) -> Candidate {
         "output": {"type": "object"}, "roles": [["/a", "path"]],
     }))
     .map(|one: Candidate| Candidate {
-        patterns: vec![PatternTable { lang, say, args: serde_json::Map::new(), lists: std::collections::BTreeMap::new() }],
+        patterns: vec![PatternTable { lang, say, args: serde_json::Map::new(), lists: std::collections::BTreeMap::new(), lookup: None }],
         ..one
     })
     .expect("the candidate above is one")

@@ -1,8 +1,10 @@
-"""Mail for tests: a server of names, Dovecot behind TLS with the mailboxes of Anna and Bruno, and a mail server that lies.
+"""Mail for tests: a server of names, Dovecot behind TLS with the mailboxes of Anna and Bruno, servers that take their mail to be sent,
+and a mail server that lies.
 
 `mail.py FOLDER` with `cert.pem` and `key.pem` in it. Prints one JSON line with the ports. Each line of its standard input is a JSON
 object: `to` and `mail` (the bytes, as base64) are delivered, `flags` asks for the flags of the messages of `of`, `password` gives
-`of` another one, `box` asks for all that lies in somebody's mailbox, `make` makes a folder for `of`. Each is answered with one line.
+`of` another one, `box` asks for all that lies in somebody's mailbox, `make` makes a folder for `of`, `sent` asks for what was taken to
+be sent, `turned_away` for who wanted to send as somebody else, `copies` says whether the server puts it into the folder of sent mail. Each is answered with one line.
 It ends with its standard input.
 """
 import base64
@@ -27,11 +29,17 @@ FOLDER = pathlib.Path(sys.argv[1]).resolve()
 PASSWORDS = {"anna": "anna-app-password", "bruno": "bruno-app-password"}
 
 
+def beside(name):
+    """Another file of this folder, as a module."""
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def names():
     """The server of names of the web's tests, with the names of these."""
-    spec = importlib.util.spec_from_file_location("web", HERE / "web.py")
-    web = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(web)
+    web = beside("web")
     for name in ("mail.example", "liar.example", "other.example"):
         web.NAMES[name] = ["A:" + web.HOME]
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -236,9 +244,17 @@ def whole(port, name):
     return all_of
 
 
+def put_into_sent(port, name, mail):
+    box = log_in(port, name)
+    box.create("Sent")
+    box.append("Sent", "(\\Seen)", None, mail)
+    box.logout()
+
+
 def main():
     port_of_names, (server, port), liar = names(), start_dovecot(), start_liar()
-    print(json.dumps({"names": port_of_names, "imaps": port, "liar": liar}), flush=True)
+    office, sending = beside("smtp").start(FOLDER, PASSWORDS, lambda name, mail: put_into_sent(port, name, mail))
+    print(json.dumps({"names": port_of_names, "imaps": port, "liar": liar, **sending}), flush=True)
     try:
         for line in sys.stdin:
             asked, answer = json.loads(line), "ok"
@@ -247,6 +263,12 @@ def main():
                 kind, data = box.append("INBOX", None, None, base64.b64decode(asked["mail"]))
                 answer = kind if kind != "OK" else "ok"
                 box.logout()
+            elif "sent" in asked:
+                answer = [[sender, to, mail.decode("utf-8")] for sender, to, mail in office.taken]
+            elif "turned_away" in asked:
+                answer = office.turned_away
+            elif "copies" in asked:
+                office.copies = asked["copies"]
             elif "box" in asked:
                 answer = whole(port, asked["box"])
             elif "make" in asked:

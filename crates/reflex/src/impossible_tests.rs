@@ -15,15 +15,14 @@ use crate::{Repertoire, Reply};
 
 static SHIPPED: LazyLock<Vec<Candidate>> = LazyLock::new(shipped);
 
-/// The kind whose sentence is said.
+/// The kind whose sentence is said: of what nobody does here, or of what is done and was not understood.
 fn said(repertoire: &mut Repertoire, candidates: Vec<Candidate>, text: &str, lang: Lang) -> Option<Kind> {
-    let unable = match repertoire.plan(text, &envelope(candidates, lang)) {
-        Reply::Cannot(unable) => unable,
-        Reply::Plan(_) | Reply::Say(_) | Reply::Schedule(..) | Reply::Review(..) | Reply::NotUnderstood(_) => {
-            return None;
-        }
+    let told = match repertoire.plan(text, &envelope(candidates, lang)) {
+        Reply::Cannot(unable) => unable.text,
+        Reply::NotUnderstood(why) => why,
+        Reply::Plan(_) | Reply::Say(_) | Reply::Schedule(..) | Reply::Review(..) => return None,
     };
-    let of = |kind: &Kind| crate::answer::speech::cannot(lang, *kind) == unable.text;
+    let of = |kind: &Kind| crate::answer::speech::cannot(lang, *kind) == told;
     Kind::ALL.into_iter().find(of)
 }
 
@@ -65,20 +64,26 @@ fn impossible_things_never_looked_at_are_mostly_named_and_never_wrongly() {
 fn a_kind_is_possible_once_an_example_of_an_executor_asks_for_it() {
     let mut candidates = SHIPPED.clone();
     let mut repertoire = Repertoire::default();
+    candidates.retain(|candidate| candidate.name != "smtp_send");
     let text = "send an email to Anna";
-    assert_eq!(said(&mut repertoire, candidates.clone(), text, Lang::En), Some(Kind::Mail));
+    let mut reply = |candidates: &[Candidate]| repertoire.plan(text, &envelope(candidates.to_vec(), Lang::En));
+    assert!(matches!(reply(&candidates), Reply::Cannot(unable) if unable.is_wish));
     candidates[0].examples.push(Example::plain("email Bob about the party"));
-    assert_eq!(said(&mut repertoire, candidates.clone(), text, Lang::En), None);
+    // A model may do it; without one, what is understood is said.
+    assert!(matches!(reply(&candidates), Reply::NotUnderstood(_)));
+    assert_eq!(said(&mut repertoire, candidates.clone(), text, Lang::En), Some(Kind::Mail));
     assert_eq!(said(&mut repertoire, candidates, "play some music", Lang::En), Some(Kind::Music));
 }
 
 #[test]
-fn no_example_of_a_shipped_executor_asks_for_what_is_impossible() {
+fn no_shipped_example_but_that_of_mail_asks_for_the_impossible() {
     for candidate in SHIPPED.iter() {
         for example in &candidate.examples {
             let words = metnos_rank::words::words(example.say());
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            assert_eq!(kind_of(&words), None, "{}: {}", candidate.name, example.say());
+            let possible = if candidate.name == "smtp_send" { Some(Kind::Mail) } else { None };
+            let kind = kind_of(&words);
+            assert!(kind.is_none() || kind == possible, "{}: {}", candidate.name, example.say());
         }
     }
 }

@@ -477,8 +477,9 @@ impl Reflex<'_> {
             let mut path = &one.filled.path;
             if let Some((from, producer)) = link {
                 if let Some(arguments) = call.arguments.as_object_mut() {
-                    let reference = json!({ "$ref": format!("{from}#{}", producer.pointer) });
-                    arguments.insert(producer.argument.clone(), reference);
+                    for (argument, pointer) in &producer.gives {
+                        arguments.insert(argument.clone(), json!({ "$ref": format!("{from}#{pointer}") }));
+                    }
                 }
                 call.needs.push(*from);
                 path = &producer.filled.path;

@@ -47,3 +47,33 @@ fn envelope_of_all_shipped_executors_is_small() {
     let bytes = serde_json::to_vec(&envelope).unwrap();
     assert!(bytes.len() < 512 << 10, "{} bytes", bytes.len());
 }
+
+/// What a pattern asks first is there, only reads, takes the words, and gives what is taken from it.
+#[test]
+fn every_lookup_asks_for_what_the_other_executor_has() {
+    let all = release();
+    let mut lookups = 0;
+    for candidate in &all {
+        for lookup in candidate.patterns.iter().filter_map(|table| table.lookup.as_ref()) {
+            lookups += 1;
+            let by = all.iter().find(|one| one.name == lookup.by).unwrap();
+            assert_eq!(by.class, READ, "{}", by.name);
+            let takes = by.input["properties"].as_object().unwrap();
+            for argument in lookup.args.keys().chain([&lookup.from]) {
+                assert!(takes.contains_key(argument), "{} does not take {argument}", by.name);
+            }
+            let output = by.output.to_string();
+            for (argument, pointer) in &lookup.gives {
+                assert!(
+                    candidate.input["properties"].get(argument).is_some(),
+                    "{} does not take {argument}",
+                    candidate.name
+                );
+                for name in pointer.split('/').filter(|name| !name.is_empty() && name.parse::<u32>().is_err()) {
+                    assert!(output.contains(&format!("\"{name}\":")), "{} does not give {name}", by.name);
+                }
+            }
+        }
+    }
+    assert!(lookups >= 4, "{lookups}");
+}

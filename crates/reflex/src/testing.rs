@@ -90,6 +90,7 @@ pub fn shipped() -> Vec<Candidate> {
             seed!("note_read"),
             seed!("notify"),
             seed!("pdf_text"),
+            seed!("smtp_send"),
             seed!("table_convert"),
             seed!("table_read"),
             seed!("text_search"),
@@ -113,6 +114,7 @@ pub fn every() -> Vec<Candidate> {
         seed!("llm_classify"),
         seed!("llm_summarise"),
         seed!("shell_run"),
+        seed!("smtp_status"),
         seed!("telegram_send"),
     ];
     all.extend(others.into_iter().filter(|other| !all.iter().any(|one| one.name == other.name)).collect::<Vec<_>>());

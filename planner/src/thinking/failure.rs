@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 68] = [
+const CLASSES: [&str; 71] = [
     "Already",
     "Ambiguous",
     "BadArchive",
@@ -43,6 +43,7 @@ const CLASSES: [&str; 68] = [
     "NoPlace",
     "NoSheet",
     "NoSpace",
+    "NoSuchAddress",
     "NoSuchPage",
     "NotADocument",
     "NotAFile",
@@ -55,6 +56,7 @@ const CLASSES: [&str; 68] = [
     "NotInstalled",
     "NotListed",
     "NotOnList",
+    "NotTaken",
     "NotText",
     "NotWritable",
     "Other",
@@ -75,6 +77,7 @@ const CLASSES: [&str; 68] = [
     "UnknownDay",
     "UnknownZone",
     "Unreachable",
+    "Unsure",
 ];
 /// Where a result names the class of its error.
 const ERROR_CLASS: &str = "/error/class";
@@ -116,6 +119,8 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
             "The account is not accepted: tell the person, whose owner adds it anew at the machine"
         }
         "NoPlace" => "Ask the person for the town",
+        "NoSuchAddress" | "NotTaken" => "Nothing was sent: tell the person, and do not try another address by yourself",
+        "Unsure" => "Nobody knows whether it was sent: tell the person, and never send it again by yourself",
         "TooFar" => "Nothing is known of that time yet: tell the person",
         "ServerError" | "DnsError" | "HttpError" | "NoAnswer" | "Redirect" | "TlsError" | "Unreachable" | "TooSlow" => {
             "The other side gave no usable answer: try once more, or tell the person"

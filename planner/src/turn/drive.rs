@@ -48,6 +48,9 @@ pub(super) struct Ended {
     pub(super) wish: Wish,
 }
 
+/// The rules that refuse a call of which a reference finds nothing in the result that it points into.
+const NOTHING_THERE: [&str; 2] = ["reference.unknown", "arguments.reference"];
+
 impl Ended {
     fn new(end: TurnEnd, why: String) -> Self {
         Self { end, why, wish: Wish::default() }
@@ -472,6 +475,11 @@ impl Turn {
             let Ok((place, acted)) = acted else { continue };
             match acted {
                 Ok(Acted::Ran(ran)) => progress.ran(place, ran.handle, ran.outcome),
+                Ok(Acted::Denied(refusal)) | Err(RpcError::Refused(refusal))
+                    if NOTHING_THERE.contains(&refusal.rule.as_str()) =>
+                {
+                    progress.found_nothing(place);
+                }
                 Ok(Acted::Denied(refusal)) => progress.denied(place, refusal),
                 Err(error) => broken = Some(error),
             }

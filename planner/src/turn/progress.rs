@@ -28,7 +28,7 @@ pub enum State {
     },
     /// policyd refused it.
     Denied(Refusal),
-    /// It was not started, because a call that it needs gave no result, or the same call was denied.
+    /// It was not started, because a call that it needs gave no result or not what it takes from there, or the same call was denied.
     Skipped,
 }
 
@@ -126,6 +126,11 @@ impl Progress {
         self.set(place, State::Denied(refusal));
     }
 
+    /// What it was to take from the result of an earlier call is not there: that result says why.
+    pub fn found_nothing(&mut self, place: CallRef) {
+        self.set(place, State::Skipped);
+    }
+
     fn set(&mut self, place: CallRef, state: State) {
         for (call, now) in &mut self.calls {
             if call.place == place && *now == State::Running {
@@ -160,7 +165,7 @@ impl Progress {
             // References only point back, so this ends.
             (Some(need), _) if *need < place => self.cause(*need),
             (_, Some((other, _))) => other.place,
-            (_, None) => place,
+            (_, None) => call.needs.iter().copied().find(|need| *need < place).unwrap_or(place),
         }
     }
 

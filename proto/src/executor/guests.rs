@@ -17,7 +17,7 @@ const CLOSED: [&str; 2] = ["executors", PEOPLE];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 51] = [
+pub const SHIPPED: [&str; 53] = [
     "archive_pack",
     "archive_unpack",
     "calendar_add",
@@ -62,6 +62,8 @@ pub const SHIPPED: [&str; 51] = [
     "notify",
     "pdf_text",
     "shell_run",
+    "smtp_send",
+    "smtp_status",
     "table_convert",
     "table_read",
     "telegram_send",

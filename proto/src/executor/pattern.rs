@@ -44,6 +44,47 @@ pub struct PatternTable {
     /// Lists that these words mean without naming them, by the argument that takes the path: `{ path = "shopping list" }`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub lists: BTreeMap<String, String>,
+    /// Who is asked first what the words of a slot mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lookup: Option<Lookup>,
+}
+
+/// Another executor that is asked first: the words of one slot go to it, and what it finds becomes arguments. It only reads. Where
+/// it does not find exactly what is wanted, its own answer is told, and nothing else is done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lookup {
+    /// The slot, by its argument.
+    pub argument: String,
+    /// The executor.
+    pub by: String,
+    /// The argument of that executor that takes the words.
+    pub from: String,
+    /// Its other arguments.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub args: Map<String, Value>,
+    /// Arguments of this executor, each with the JSON pointer of its value in the result.
+    pub gives: BTreeMap<String, String>,
+}
+
+/// The most arguments that one lookup gives.
+pub const MAX_GIVEN: usize = 4;
+
+impl Lookup {
+    /// What is wrong with it, if anything: in a sentence that says what is expected.
+    fn fault(&self) -> Option<&'static str> {
+        let is_pointer = |pointer: &String| !pointer.is_empty() && crate::json::is_pointer(pointer);
+        if !super::is_name(&self.by) {
+            return Some("the name of an executor in `by`");
+        }
+        if !super::is_name(&self.argument) || !super::is_name(&self.from) || self.args.contains_key(&self.from) {
+            return Some("one argument in `argument`, and one in `from` that `args` does not hold");
+        }
+        if !(1..=MAX_GIVEN).contains(&self.gives.len()) || !self.gives.values().all(is_pointer) {
+            return Some("1 to 4 arguments in `gives`, each with a JSON pointer");
+        }
+        None
+    }
 }
 
 impl PatternTable {
@@ -359,6 +400,17 @@ pub(super) fn validate(tables: &[PatternTable], class: Class) -> Result<(), Mani
                 return Err(ManifestError::field(format!("patterns[{at}].lists"), name, expected));
             }
         }
+        if let Some(lookup) = &table.lookup {
+            let slot = format!("/{}", lookup.argument);
+            let has_slot = |line: &String| {
+                parse(line).is_ok_and(|parts| pointers(&parts).unwrap_or_default().contains(&slot.as_str()))
+            };
+            let everywhere = table.say.iter().all(has_slot);
+            let fault = lookup.fault().or_else(|| (!everywhere).then_some("a slot for its `argument` in each line"));
+            if let Some(expected) = fault {
+                return Err(ManifestError::field(format!("patterns[{at}].lookup"), &lookup.by, expected));
+            }
+        }
         if let Some((key, value)) = table.args.iter().find(|(_, value)| holds_instant(value)) {
             let expected = "dates and times as texts in quotation marks";
             return Err(ManifestError::field(format!("patterns[{at}].args.{key}"), value, expected));
@@ -411,5 +463,35 @@ mod tests {
         ] {
             assert!(table(&good.replace(from, to)).is_err(), "{from} {to}");
         }
+    }
+
+    #[test]
+    fn lookup_names_a_slot_an_executor_and_what_it_gives() {
+        let table = |lookup: serde_json::Value| PatternTable {
+            lang: Lang::En,
+            say: vec!["write to {to:words} {text}".to_owned()],
+            args: Map::new(),
+            lists: BTreeMap::new(),
+            lookup: Some(serde_json::from_value(lookup).unwrap()),
+        };
+        let good = json!({"argument": "to", "by": "contact_find", "from": "name", "gives": {"to": "/mail"}});
+        assert!(validate(&[table(good.clone())], Class::Send).is_ok());
+        for (field, value) in [
+            ("argument", json!("whom")),
+            ("argument", json!("/to")),
+            ("by", json!("Contact find")),
+            ("from", json!("")),
+            ("args", json!({"name": "Eve"})),
+            ("gives", json!({})),
+            ("gives", json!({"to": ""})),
+            ("gives", json!({"to": "mail"})),
+            ("gives", json!({"a": "/a", "b": "/b", "c": "/c", "d": "/d", "e": "/e"})),
+        ] {
+            let mut bad = good.clone();
+            bad[field] = value.clone();
+            assert!(validate(&[table(bad)], Class::Send).is_err(), "{field} {value}");
+        }
+        let more = json!({"argument": "to", "by": "x", "from": "y", "gives": {"to": "/mail"}, "then": 1});
+        assert!(serde_json::from_value::<Lookup>(more).is_err());
     }
 }

@@ -56,4 +56,6 @@ fn oracles_fire_when_the_owner_approves_everything() {
     for kind in ["changed", "made", "request", "secret", "foreign", "told"] {
         assert!(kinds.contains(kind), "`{kind}` is not seen: {}\n{:#?}", hunt.report(), hunt.found);
     }
+    let sent = hunt.found.keys().any(|key| key.starts_with("request") && key.contains("smtp_send"));
+    assert!(sent, "a mail that goes out is not seen: {:#?}", hunt.found.keys());
 }

@@ -92,6 +92,8 @@ pub enum Speech {
 
 /// The server of the owner's own mailbox and calendar. That of Bruno's is reached in nobody's turn but his.
 pub const OWN_SERVER: &str = "mailbox.example";
+/// The server that takes the owner's mail to be sent. No call reaches it without a card.
+pub const SENDING_SERVER: &str = "outgoing.example";
 
 /// What is planted: where, whether it is a secret, and what stands around the word.
 const PLANTED: [(&str, Kept, &str); 20] = [
@@ -529,6 +531,10 @@ fn put(set: &Instance, place: &str, text: &str) {
 fn put_account(set: &Instance, kind: &str, (person, host): (&str, &str), password: &str) {
     let mut command = set.command("metnosctl");
     command.args(["--json", "account", "add", kind, "--person", person, "--host", host, "--user", "me"]);
+    if kind == "mail" {
+        let smtp = if host == OWN_SERVER { SENDING_SERVER } else { "outgoing.bruno.example" };
+        command.args(["--smtp", smtp, "--address", "me@mailbox.example"]);
+    }
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();

@@ -6,7 +6,7 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 51] = [
+const SEEDS: [&str; 53] = [
     "archive_pack",
     "archive_unpack",
     "calendar_add",
@@ -51,6 +51,8 @@ const SEEDS: [&str; 51] = [
     "notify",
     "pdf_text",
     "shell_run",
+    "smtp_send",
+    "smtp_status",
     "table_convert",
     "table_read",
     "telegram_send",

@@ -1,6 +1,8 @@
 //! Mail in a running set: Dovecot behind TLS with the mailboxes of two persons, and a server that lies. Who asks reads the own
 //! mailbox and no other; the password stands nowhere; nothing in a mail does anything.
 
+mod sending;
+
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -23,6 +25,9 @@ struct Post {
     names: u16,
     imaps: u16,
     liar: u16,
+    smtps: u16,
+    submission: u16,
+    open: u16,
 }
 
 impl Post {
@@ -45,16 +50,18 @@ impl Post {
         let ports: Value =
             serde_json::from_str(&line).expect("the servers of mail have started: dovecot-imapd is installed");
         let port = |name: &str| u16::try_from(ports[name].as_u64().unwrap()).unwrap();
-        Self { names: port("names"), imaps: port("imaps"), liar: port("liar"), process, asks, answers, folder }
+        let (smtps, submission, open) = (port("smtps"), port("submission"), port("open"));
+        let (names, imaps, liar) = (port("names"), port("imaps"), port("liar"));
+        Self { names, imaps, liar, smtps, submission, open, process, asks, answers, folder }
     }
 
     fn plan(&self) -> Plan {
         let ca = self.folder.path().join("cert.pem");
+        let ports = [self.imaps, self.liar, self.smtps, self.submission, self.open];
+        let private: Vec<String> = ports.iter().map(|port| format!("\"127.0.0.1:{port}\"")).collect();
         let config = format!(
-            "[net]\nprivate = [\"127.0.0.1:{}\", \"127.0.0.1:{}\"]\nresolvers = [\"127.0.0.1:{}\"]\nca_bundle = \"{}\"\n\
-             [http]\nlisten = \"127.0.0.1:0\"\n",
-            self.imaps,
-            self.liar,
+            "[net]\nprivate = [{}]\nresolvers = [\"127.0.0.1:{}\"]\nca_bundle = \"{}\"\n[http]\nlisten = \"127.0.0.1:0\"\n",
+            private.join(", "),
             self.names,
             ca.display()
         );

@@ -107,6 +107,10 @@ pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Ki
     if let Some(kind) = kind.filter(|kind| !possible.contains(kind)) {
         return Reply::Cannot(Unable { text: speech::cannot(phrase.lang, kind), is_wish: true });
     }
+    if let Some(kind) = kind {
+        // Such things are done here, and these words for it are not understood: what is, is said.
+        return Reply::NotUnderstood(speech::cannot(phrase.lang, kind));
+    }
     if phrase.only_agrees() {
         return Reply::Cannot(Unable { text: speech::nothing_asks(phrase.lang), is_wish: false });
     }

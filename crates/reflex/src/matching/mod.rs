@@ -19,7 +19,7 @@ use metnos_proto::msg::policyd::Literal;
 
 use crate::matching::ability::{Ability, weighty_marks};
 use crate::matching::contract::Want;
-use crate::matching::pattern::{Chain, Found, Request};
+use crate::matching::pattern::{Chain, Found, LookedUp, Request};
 use crate::matching::slots::{Filled, Words, fill};
 use crate::words::lexicon::{self, Mark};
 use crate::words::token::{Kind, Token};
@@ -85,18 +85,20 @@ pub fn covered(abilities: &[Rc<Ability>], mnests: &[Known], request: &Request<'_
     }
     let Some((at, found)) = best.first().cloned() else { return Covered::None };
     let same = |(other, more): &(usize, Found)| {
-        *other == at && more.filled.arguments == found.filled.arguments && more.chain == found.chain
+        *other == at
+            && more.filled.arguments == found.filled.arguments
+            && more.chain == found.chain
+            && more.lookup == found.lookup
     };
     if !best.iter().all(same) || best.iter().any(|(_, found)| found.tied) {
         return Covered::Several(best.into_iter().map(|(at, _)| at).collect());
     }
-    let producer = match &found.chain {
-        None => None,
-        Some(chain) => match reader(abilities, mnests, at, chain) {
-            Some(producer) => Some(producer),
-            None => return Covered::None,
-        },
+    let first = match (&found.chain, &found.lookup) {
+        (None, None) => Some(None),
+        (Some(chain), _) => reader(abilities, mnests, at, chain).map(Some),
+        (None, Some(lookup)) => finder(abilities, lookup).map(Some),
     };
+    let Some(producer) = first else { return Covered::None };
     let asked = weighty_marks(request.words.tokens, |_| false);
     let Found { filled, lang, open_text, .. } = found;
     Covered::One(Box::new(Match { ability: at, filled, producer, asked, score: 1.0, lang: Some(lang), open_text }))
@@ -132,6 +134,7 @@ fn lacks(ability: &Ability, found: &Found) -> bool {
     let given = |name: &str| {
         found.filled.arguments.contains_key(name)
             || found.chain.as_ref().is_some_and(|chain| chain.argument == name)
+            || found.lookup.as_ref().is_some_and(|lookup| lookup.gives.iter().any(|(argument, _)| argument == name))
             || matches!(name, "zone" | "offset")
     };
     ability.slots.iter().any(|slot| slot.required && !given(&slot.name))
@@ -167,7 +170,14 @@ fn reader(abilities: &[Rc<Ability>], mnests: &[Known], consumer: usize, chain: &
         let json = serde_json::Value::from(chain.path.as_str()).to_string();
         filled.literals.push(Literal { pointer: contract::pointer(place), json });
     }
-    Some(Producer { ability, filled, pointer: pointer.to_owned(), argument: chain.argument.clone() })
+    Some(Producer { ability, filled, gives: vec![(chain.argument.clone(), pointer.to_owned())] })
+}
+
+/// The executor that a pattern has asked first, if it is there and only reads.
+fn finder(abilities: &[Rc<Ability>], lookup: &LookedUp) -> Option<Producer> {
+    let is_it = |ability: &Rc<Ability>| ability.candidate.name == lookup.by && ability.candidate.class == crate::READ;
+    let ability = abilities.iter().position(is_it)?;
+    Some(Producer { ability, filled: lookup.filled.clone(), gives: lookup.gives.clone() })
 }
 
 /// The first link of a chain.
@@ -177,10 +187,8 @@ pub struct Producer {
     pub ability: usize,
     /// Its arguments.
     pub filled: Filled,
-    /// Pointer of the text in its result.
-    pub pointer: String,
-    /// The argument of the consumer that the text becomes.
-    pub argument: String,
+    /// The arguments of the consumer that its result gives, each with the pointer of its value there.
+    pub gives: Vec<(String, String)>,
 }
 
 /// All executors that can serve the request, best first.
@@ -350,7 +358,7 @@ fn producer(
         let known = mnests.iter().filter(|mnest| mnest.from == name(at) && mnest.to == name(consumer));
         let weight = known.map(|mnest| mnest.weight).fold(0.0, f64::max);
         let pointer = output.pointer.clone();
-        found.push((weight, Producer { ability: at, filled, pointer, argument: slot.name.clone() }, after));
+        found.push((weight, Producer { ability: at, filled, gives: vec![(slot.name.clone(), pointer)] }, after));
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut found = found.into_iter();

@@ -32,7 +32,7 @@ pub struct Words<'a> {
 }
 
 /// The arguments of one call, as far as the words give them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filled {
     /// By name.
     pub arguments: Map<String, Value>,

@@ -516,7 +516,9 @@ fn texts(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> V
     if token.kind == Kind::Quoted {
         return vec![Took { loose: 1, ..Took::value(after, token.text) }];
     }
-    if request.said.get(at).is_some_and(|one| one.is_word && said::is_pronoun(&one.plain)) {
+    // "Note it" passes nothing on; "email Anna: it is late" does.
+    let points = request.said.get(at).is_some_and(|one| one.is_word && said::is_pronoun(&one.plain));
+    if points && !request.quotes(at) {
         return Vec::new();
     }
     let (tokens, first) = (request.words.tokens, request.token(at));

@@ -6,14 +6,14 @@ mod request;
 mod run;
 
 use metnos_proto::envelope::Candidate;
-use metnos_proto::executor::pattern::{Part, begins_with_word, parse};
+use metnos_proto::executor::pattern::{Lookup, Part, begins_with_word, parse};
 use metnos_proto::lists::Kind;
 use metnos_proto::msg::common::Lang;
 use serde_json::{Map, Value};
 
 pub use kinds::Takes;
 pub use request::{Request, Vocabulary};
-pub use run::{Chain, Found, MAX_STEPS, best};
+pub use run::{Chain, Found, LookedUp, MAX_STEPS, best};
 
 use crate::words::said;
 
@@ -63,6 +63,8 @@ struct Table {
     args: Map<String, Value>,
     /// A list that they do not name, for this argument.
     list: Option<(String, Kind)>,
+    /// Who is asked first what the words of a slot mean.
+    lookup: Option<Lookup>,
 }
 
 /// The patterns of one executor.
@@ -93,7 +95,7 @@ impl Patterns {
         let mut patterns = Self::default();
         for table in &candidate.patterns {
             let list = table.unnamed_list().map(|(argument, kind)| (argument.to_owned(), kind));
-            patterns.tables.push(Table { args: table.args.clone(), list });
+            patterns.tables.push(Table { args: table.args.clone(), list, lookup: table.lookup.clone() });
             for parts in table.say.iter().filter_map(|line| parse(line).ok()) {
                 patterns.add(&parts, table.lang, candidate);
             }

@@ -150,6 +150,15 @@ impl<'a> Request<'a> {
         before.is_some_and(|one| matches!(one.plain.as_str(), "that" | "che" | "saying" | "says" | "scritto"))
     }
 
+    /// Whether what begins at `at` is what somebody is to be told, and no question stands before it: behind a colon, or "saying".
+    pub(super) fn quotes(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|before| self.said.get(before));
+        let says = before.is_some_and(|one| matches!(one.plain.as_str(), "saying" | "dicendo" | "scritto"));
+        let start = self.words.tokens.get(self.token(at)).map_or(0, |token| token.start);
+        let asked = self.words.text.get(..start).is_some_and(|before| before.contains('?'));
+        (says || self.after_colon(at)) && !asked
+    }
+
     /// Whether the thing that the words from `begin` to `end` name is called a `noun`: in them, just behind them, or just
     /// before them ("the table of the expenses").
     pub(super) fn is_called(&self, begin: usize, end: usize, noun: &str) -> bool {
@@ -183,6 +192,18 @@ impl<'a> Request<'a> {
             resolved.insert(key, found.clone());
         }
         found
+    }
+
+    /// What was typed from one word up to the end, with the sign that asks or exclaims there; the full stop stays where there are
+    /// several sentences.
+    pub(super) fn to_its_end(&self, begin: usize) -> Option<&'a str> {
+        let plain = self.between(begin, self.len())?;
+        let start = self.words.text.rfind(plain)?;
+        let whole = self.words.text.get(start..)?.trim_end();
+        let signs = whole.get(plain.len()..)?;
+        let several = plain.contains(". ") || plain.contains("? ") || plain.contains("! ");
+        let is_kept = |sign: char| matches!(sign, '?' | '!' | '…') || sign == '.' && several;
+        (!signs.is_empty() && signs.chars().all(is_kept)).then_some(whole).or(Some(plain))
     }
 
     /// What was typed from one word up to another, as it was typed; a quotation keeps its marks.

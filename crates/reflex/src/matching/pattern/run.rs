@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
+use metnos_proto::executor::pattern::Lookup;
 use metnos_proto::msg::common::Lang;
+use metnos_proto::msg::policyd::Literal;
 use serde_json::Value;
 
 use super::kinds::{self, Took};
@@ -26,6 +28,8 @@ pub struct Found {
     pub filled: Filled,
     /// The file of which the text becomes an argument, and that argument.
     pub chain: Option<Chain>,
+    /// Who is asked first what words of it mean.
+    pub lookup: Option<LookedUp>,
     /// Whether it could be read in two ways that differ.
     pub tied: bool,
     /// The language of the line.
@@ -45,6 +49,17 @@ pub struct Chain {
     pub argument: String,
     /// The media type of that.
     pub media: String,
+}
+
+/// A call that is made first, because words of the request mean what it finds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookedUp {
+    /// The executor.
+    pub by: String,
+    /// Its arguments.
+    pub filled: Filled,
+    /// The arguments that it gives, each with the pointer of its value in the result.
+    pub gives: Vec<(String, String)>,
 }
 
 /// A value that was taken for a slot, and those taken behind it.
@@ -148,14 +163,27 @@ impl Run<'_> {
     fn line(&mut self) -> Option<Best> {
         let mut best = None;
         for (begin, asked) in self.request.begins.clone() {
-            // "Did you delete it?" and "the note of yesterday" ask for no deed.
+            // "Did you delete it?" and "the note of yesterday" ask for no deed. "Email Anna: are you coming?" does: Anna is asked.
             let asks = self.request.asks && !asked;
-            if self.line.changes && (asks || self.request.is_article(begin, self.line.lang)) {
+            if self.line.changes && self.request.is_article(begin, self.line.lang) {
                 continue;
             }
-            best = either(best, self.go(self.line.start, begin));
+            let read = self.go(self.line.start, begin);
+            best = either(best, read.filter(|read| !self.line.changes || !asks || self.asks_in_text(read)));
         }
         best
+    }
+
+    /// Whether the question is the text that is passed on, and not the request.
+    fn asks_in_text(&self, read: &Best) -> bool {
+        let mut last = read.captures.as_ref();
+        while let Some(next) = last.and_then(|capture| capture.next.as_ref()) {
+            last = Some(next);
+        }
+        last.is_some_and(|last| {
+            let is_text = self.line.slots[last.slot].takes == Takes::Text && last.took.value.is_none();
+            is_text && self.request.quotes(last.begin)
+        })
     }
 
     fn go(&mut self, node: usize, at: usize) -> Option<Best> {
@@ -283,6 +311,7 @@ fn whole(line: &Line, patterns: &Patterns, request: &Request<'_>, best: Best) ->
             (_, Takes::Name) => kinds::renamed(&filled.path.as_ref()?.0, request.between(begin, end)?)?.into(),
             (_, Takes::Items) => lists::items(request.words.text, &request.words.tokens[from..upto]).into(),
             (Some(value), _) => value.clone(),
+            (None, Takes::Text) if end == request.len() && request.quotes(begin) => request.to_its_end(begin)?.into(),
             (None, _) => request.between(begin, end)?.into(),
         };
         // A list's path, and several things of it, stand in the words in another form.
@@ -310,12 +339,31 @@ fn whole(line: &Line, patterns: &Patterns, request: &Request<'_>, best: Best) ->
     if let Value::Object(arguments) = arguments {
         filled.arguments = arguments;
     }
+    let lookup = match &table.lookup {
+        None => None,
+        Some(lookup) => Some(looked_up(lookup, &mut filled)?),
+    };
     let (literals, loose, tied) = (best.literals, best.loose, best.tied);
-    Some(Found { literals, loose, filled, chain, tied, lang: line.lang, open_text })
+    Some(Found { literals, loose, filled, chain, lookup, tied, lang: line.lang, open_text })
 }
 
-fn literal(pointer: &str, value: &Value) -> metnos_proto::msg::policyd::Literal {
-    metnos_proto::msg::policyd::Literal { pointer: pointer.to_owned(), json: value.to_string() }
+/// The call that is made first, with the words that it is about: they are no argument of the request any more.
+fn looked_up(lookup: &Lookup, filled: &mut Filled) -> Option<LookedUp> {
+    let words = filled.arguments.remove(&lookup.argument)?;
+    let slot = contract::pointer(&lookup.argument);
+    let of = contract::pointer(&lookup.from);
+    let (own, others) = std::mem::take(&mut filled.literals).into_iter().partition(|literal| literal.pointer == slot);
+    filled.literals = others;
+    let own: Vec<Literal> = own;
+    let mut first = Filled { arguments: lookup.args.clone(), ..Filled::default() };
+    first.literals.extend(own.into_iter().map(|literal| Literal { pointer: of.clone(), ..literal }));
+    first.arguments.insert(lookup.from.clone(), words);
+    let gives = lookup.gives.iter().map(|(argument, pointer)| (argument.clone(), pointer.clone())).collect();
+    Some(LookedUp { by: lookup.by.clone(), filled: first, gives })
+}
+
+fn literal(pointer: &str, value: &Value) -> Literal {
+    Literal { pointer: pointer.to_owned(), json: value.to_string() }
 }
 
 /// Puts a value where the pointer says; `None` when something else is there.
