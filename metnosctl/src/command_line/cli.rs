@@ -333,6 +333,11 @@ pub enum ExecutorCommand {
         #[arg(long, value_name = "DIGEST")]
         confirm: Option<String>,
     },
+    /// Write the files of a new executor that works, into the pool, for you to change; nothing signs it
+    New {
+        /// Its name: small letters, digits and `_`
+        name: String,
+    },
     /// Export an executor for another instance: its files, its origin and this instance's signature
     Export {
         /// Its name

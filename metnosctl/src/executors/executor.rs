@@ -17,6 +17,7 @@ use crate::executors::fitness::{Standing, Standings};
 use crate::executors::parcel;
 use crate::executors::profile;
 use crate::executors::record::{self, ExecutorShown};
+use crate::executors::scaffold;
 use crate::executors::switches;
 use crate::executors::unquarantine;
 use crate::instance::Instance;
@@ -29,13 +30,18 @@ const MAX_SHOWN: usize = 80;
 /// From so many columns on the list has room for the fitness.
 const WIDE: usize = 80;
 
-/// `executor list|show|profile|diff|disable|enable|lift|relock|archive|restore|revoke|export|import|sign|verify`.
+/// `executor list|show|profile|diff|disable|enable|lift|relock|archive|restore|revoke|new|export|import|sign|verify`.
 ///
 /// # Errors
 /// When policyd or sandboxd refuses or cannot be reached.
 pub fn executor(screen: &mut Screen, instance: &Instance, command: &ExecutorCommand) -> Result<Exit, CtlError> {
+    if let ExecutorCommand::New { name } = command {
+        // A stopped instance has a pool as well.
+        return scaffold::new(screen, instance, name);
+    }
     let mut reach = Connection::to(instance)?;
     match command {
+        ExecutorCommand::New { name } => scaffold::new(screen, instance, name),
         ExecutorCommand::List => list(screen, &mut reach),
         ExecutorCommand::Show { name } => show(screen, &mut reach, name),
         ExecutorCommand::Profile { name } => profile::profile(screen, &mut reach, name),

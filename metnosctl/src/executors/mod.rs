@@ -6,5 +6,6 @@ pub(crate) mod fitness;
 pub(crate) mod parcel;
 pub mod profile;
 pub mod record;
+pub(crate) mod scaffold;
 pub mod switches;
 pub(crate) mod unquarantine;

@@ -133,6 +133,7 @@ pub const TYPED: &[Typed] = &[
     document::<LifecycleChange>("executor archive"),
     document::<LifecycleChange>("executor restore"),
     document::<LifecycleChange>("executor revoke"),
+    document::<crate::executors::scaffold::ExecutorWritten>("executor new"),
     document::<crate::executors::parcel::ExecutorExported>("executor export"),
     document::<ExecutorImported>("executor import"),
     document::<SignReport>("executor sign"),

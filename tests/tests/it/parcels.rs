@@ -129,3 +129,30 @@ fn imported_executor_is_staged_and_resigned_and_tampered_one_refused() {
     home.verify();
     away.verify();
 }
+
+/// What `executor new` writes is signed as it stands, runs, and tells its result in words.
+#[test]
+fn new_executor_works_as_it_is_written_and_overwrites_nothing() {
+    let set = Instance::start();
+    set.is_grown();
+    let (code, written) = set.json(&["executor", "new", "word_tally"]);
+    assert_eq!((code, written["version"].as_str()), (0, Some("1.0.0")), "{written:#}");
+    for (name, why) in [("word_tally", "exists"), ("fs_read", "this release"), ("Word", "no name"), ("../x", "no name")]
+    {
+        let (code, said) = set.json(&["executor", "new", name]);
+        assert!(code == 1 && said.to_string().contains(why), "{name}: {said:#}");
+    }
+    assert_ne!(set.run("word_tally", &["text=a b"]).0, 0, "nobody has signed it");
+    let (code, looked) = set.json(&["executor", "sign", "word_tally"]);
+    assert_eq!(code, 4, "{looked:#}");
+    let cases = looked["card"]["cases"].as_array().unwrap();
+    assert!(cases.len() == 3 && cases.iter().all(|case| case["passed"] == true), "{cases:#?}");
+    let digest = looked["digest"].as_str().unwrap();
+    let (code, signed) = set.json(&["executor", "sign", "word_tally", "--confirm", digest]);
+    assert_eq!((code, signed["state"].as_str()), (0, Some("active")), "{signed:#}");
+    let (code, ran) = set.run("word_tally", &["text=three plain words"]);
+    assert_eq!((code, ran["result"]["words"].as_u64()), (0, Some(3)), "{ran:#}");
+    let (_, refused) = set.run("word_tally", &["text=  "]);
+    assert!(refused.to_string().contains("BadText"), "{refused:#}");
+    set.verify();
+}

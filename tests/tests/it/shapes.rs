@@ -398,6 +398,7 @@ fn parcels(tour: &mut Tour) {
     let (code, looked) = tour.with(&["executor", "sign", "clock_then"], "");
     assert_eq!(code, 4, "{looked:#}");
     let _ = tour.go(&["executor", "sign", "clock_then", "--confirm", text(&looked["digest"])]);
+    let _ = tour.go(&["executor", "new", "word_tally"]);
     let on = tour.set.workspace("parcel-on");
     let _ = tour.go(&["executor", "export", "clock_then", on.to_str().unwrap()]);
 }

@@ -4,6 +4,7 @@
 
 mod circles;
 mod lexer;
+mod reference;
 mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
