@@ -175,7 +175,8 @@ impl Progress {
         let states = || self.calls.iter().map(|(_, state)| state);
         if states().any(|state| matches!(state, State::Denied(_))) {
             TurnEnd::Denied
-        } else if states().all(|state| matches!(state, State::Ran { outcome: Outcome::Ok, .. })) {
+        } else if states().all(|state| matches!(state, State::Ran { outcome: Outcome::Ok, .. } | State::Skipped)) {
+            // What was skipped although every call succeeded has found nothing where it looks, and the earlier result says so.
             TurnEnd::Answered
         } else {
             TurnEnd::Unsuccessful
@@ -276,6 +277,17 @@ mod tests {
         assert!(turn.start().is_empty());
         assert_eq!(turn.outcome(), [CallRef(1), CallRef(4)]);
         assert_eq!(turn.end(), TurnEnd::Unsuccessful);
+    }
+
+    #[test]
+    fn call_that_finds_nothing_is_told_by_the_result_it_looks_into() {
+        let mut turn = progress(vec![call(1, json!({"n": 1}), &[]), call(2, json!({"n": 2}), &[1])], &[2]);
+        turn.start();
+        turn.ran(CallRef(1), HandleId::NONE, Outcome::Ok);
+        assert_eq!(places(&turn.start()), [2]);
+        turn.found_nothing(CallRef(2));
+        assert!(turn.start().is_empty());
+        assert_eq!((turn.outcome(), turn.end()), (vec![CallRef(1)], TurnEnd::Answered));
     }
 
     #[test]
