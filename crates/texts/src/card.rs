@@ -6,7 +6,7 @@ use metnos_proto::doc::card::{ActView, CardView, TouchCount};
 use metnos_proto::msg::common::Lang;
 use serde_json::Value;
 
-use crate::plain::{line, value};
+use crate::plain::{line, value, whole};
 use crate::{Key, say, tell};
 
 /// What a part of a card says.
@@ -212,9 +212,15 @@ fn named(key: &str, is_shipped: bool, lang: Lang) -> String {
     }
 }
 
+/// Whether what such an act passes on leaves the house: then its card shows all of it.
+#[must_use]
+pub fn leaves(class: &str) -> bool {
+    matches!(class, "send" | "share" | "publish")
+}
+
 /// An argument as it is shown: of a path, where it leads, and behind that how it was written.
 fn on_what(act: &ActView, key: &str, value: &Value, lang: Lang) -> String {
-    let written = crate::plain::value(value, lang);
+    let written = if leaves(&act.class) { whole(value, lang) } else { crate::plain::value(value, lang) };
     let meant = act.targets.iter().find(|target| target.pointer.strip_prefix('/') == Some(key));
     match meant {
         Some(target) => {
@@ -314,6 +320,20 @@ mod tests {
         assert!(!face_of(&elsewhere, "a-b", Lang::En).answerable);
         let cut = face(None, "a-b", Lang::En);
         assert!(cut.parts.is_empty() && cut.too_long.contains("approval show a-b") && !cut.answerable);
+    }
+
+    #[test]
+    fn what_leaves_the_house_is_shown_whole_and_the_rest_by_its_ends() {
+        let text = format!("{} the code is 1234 {}", "dear Anna ".repeat(150), "yours ".repeat(300));
+        let of = |class: &str| {
+            let mut one = shown();
+            one["acts"][0]["class"] = json!(class);
+            one["acts"][0]["arguments"] = json!({ "body": text });
+            let parts = face_of(&one, "abcd-efgh", Lang::En).parts;
+            parts.into_iter().any(|part| part.field == Field::OnWhat && part.text.contains("the code is 1234"))
+        };
+        assert!(of("send") && of("share") && of("publish"));
+        assert!(!of("self_modify"));
     }
 
     #[test]

@@ -12,16 +12,27 @@ use crate::{Key, tell};
 pub const MAX_VALUE: usize = 300;
 /// The same of an address: it is shown whole, because all of it is sent.
 pub const MAX_ADDRESS: usize = 2_000;
+/// The same of what leaves the house: nobody can agree to words that are not shown. More than a card can hold at all.
+pub const MAX_WHOLE: usize = 16_384;
 /// How many digits distinguish two texts whose shown parts are the same.
 const DIGITS: usize = 12;
 
 /// A value as it is shown. A text that could be taken for another kind of value stands in quotes.
 #[must_use]
 pub fn value(value: &Value, lang: Lang) -> String {
+    line(&written(value), lang)
+}
+
+/// The same without leaving anything out, for what leaves the house.
+#[must_use]
+pub fn whole(value: &Value, lang: Lang) -> String {
+    bounded(&written(value), MAX_WHOLE, lang)
+}
+
+fn written(value: &Value) -> String {
     match value.as_str() {
-        Some(text) if text.is_empty() || serde_json::from_str::<Value>(text).is_ok() => line(&value.to_string(), lang),
-        Some(text) => line(text, lang),
-        None => line(&value.to_string(), lang),
+        Some(text) if !text.is_empty() && serde_json::from_str::<Value>(text).is_err() => text.to_owned(),
+        Some(_) | None => value.to_string(),
     }
 }
 
@@ -43,8 +54,12 @@ pub fn sentence(text: &str) -> String {
 /// A text on one line, with what is invisible marked, what grants access hidden, and the middle of a long one left out.
 #[must_use]
 pub fn line(text: &str, lang: Lang) -> String {
-    let safe = masked(text);
     let most = if text.starts_with("https://") || text.starts_with("http://") { MAX_ADDRESS } else { MAX_VALUE };
+    bounded(text, most, lang)
+}
+
+fn bounded(text: &str, most: usize, lang: Lang) -> String {
+    let safe = masked(text);
     let all: Vec<char> = safe.chars().collect();
     let finger = || Blake3::of(text.as_bytes()).hex().chars().take(DIGITS).collect::<String>();
     if all.len() <= most {

@@ -5,6 +5,7 @@ use metnos_proto::edges::door_policyd;
 use metnos_proto::ids::{Blake3, TurnId};
 use metnos_proto::msg::common::{Lang, Refusal, Standing};
 use metnos_proto::msg::policyd::{CardWaits, MAX_NOTICES, OwnersCard};
+use metnos_texts::card::leaves;
 use serde_json::Value;
 
 use crate::approvals::cards::Cards;
@@ -23,16 +24,22 @@ const MAX_END: usize = 120;
 /// A card as a channel shows it: what is too long for one is shortened.
 fn shown_card(card: &Card, now_ms: u64, lang: Lang) -> CardView {
     let mut shown = card.document(now_ms, lang);
-    if written(&shown).len() > MAX_SHOWN {
-        for act in &mut shown.acts {
+    fit(&mut shown);
+    shown
+}
+
+/// Shortens what is too long for a channel. What leaves the house is never shortened: its card is too long for a channel then, and
+/// the door shows it as that, without a way to answer.
+fn fit(shown: &mut CardView) {
+    if written(shown).len() > MAX_SHOWN {
+        for act in shown.acts.iter_mut().filter(|act| !leaves(&act.class)) {
             act.arguments.as_object_mut().into_iter().flat_map(|map| map.values_mut()).for_each(shorten);
             act.always = None;
         }
     }
-    if written(&shown).len() > MAX_SHOWN {
+    if written(shown).len() > MAX_SHOWN {
         shown.acts.iter_mut().for_each(|act| act.fields.clear());
     }
-    shown
 }
 
 /// A card as it goes over a channel; nothing where it could not be written, which is shown as one that is too long.
@@ -148,5 +155,27 @@ impl Cards {
             let note = OwnersCard { to, id: card.id.clone() };
             self.people.note_to_door(door_policyd::Note::OwnersCard(note)).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::approvals::tests::card;
+
+    #[test]
+    fn card_of_a_long_mail_is_never_shortened_for_a_channel() {
+        let text = "long words ".repeat(2_000);
+        let of = |class: &str| {
+            let mut view = card("abcd-efgh").document(1_000, Lang::En);
+            for act in &mut view.acts {
+                class.clone_into(&mut act.class);
+                act.arguments = serde_json::json!({ "body": text });
+            }
+            fit(&mut view);
+            view.acts.iter().all(|act| act.arguments["body"] == text.as_str())
+        };
+        assert!(of("send") && of("publish"), "it is too long for the channel, and is said to be");
+        assert!(!of("self_create"));
     }
 }
