@@ -35,34 +35,31 @@ const WIDE: usize = 80;
 /// # Errors
 /// When policyd or sandboxd refuses or cannot be reached.
 pub fn executor(screen: &mut Screen, instance: &Instance, command: &ExecutorCommand) -> Result<Exit, CtlError> {
-    if let ExecutorCommand::New { name } = command {
-        // A stopped instance has a pool as well.
-        return scaffold::new(screen, instance, name);
-    }
-    let mut reach = Connection::to(instance)?;
+    // A stopped instance has a pool as well, so `new` connects to nothing.
+    let reach = || Connection::to(instance);
     match command {
         ExecutorCommand::New { name } => scaffold::new(screen, instance, name),
-        ExecutorCommand::List => list(screen, &mut reach),
-        ExecutorCommand::Show { name } => show(screen, &mut reach, name),
-        ExecutorCommand::Profile { name } => profile::profile(screen, &mut reach, name),
-        ExecutorCommand::Diff { name } => profile::diff(screen, &mut reach, name),
-        ExecutorCommand::Disable { name } => switches::executor(screen, &mut reach, name, false),
-        ExecutorCommand::Enable { name } => switches::executor(screen, &mut reach, name, true),
+        ExecutorCommand::List => list(screen, &mut reach()?),
+        ExecutorCommand::Show { name } => show(screen, &mut reach()?, name),
+        ExecutorCommand::Profile { name } => profile::profile(screen, &mut reach()?, name),
+        ExecutorCommand::Diff { name } => profile::diff(screen, &mut reach()?, name),
+        ExecutorCommand::Disable { name } => switches::executor(screen, &mut reach()?, name, false),
+        ExecutorCommand::Enable { name } => switches::executor(screen, &mut reach()?, name, true),
         ExecutorCommand::Lift { name, confirm } => {
-            unquarantine::lift_quarantine(screen, &mut reach, Some(name), false, confirm.as_deref())
+            unquarantine::lift_quarantine(screen, &mut reach()?, Some(name), false, confirm.as_deref())
         }
         ExecutorCommand::Relock { name, all: _, confirm } => {
-            unquarantine::lift_quarantine(screen, &mut reach, name.as_deref(), true, confirm.as_deref())
+            unquarantine::lift_quarantine(screen, &mut reach()?, name.as_deref(), true, confirm.as_deref())
         }
-        ExecutorCommand::Archive { name, reason } => archive::archive(screen, &mut reach, name, reason.as_deref()),
-        ExecutorCommand::Restore { name, reason } => archive::restore(screen, &mut reach, name, reason),
+        ExecutorCommand::Archive { name, reason } => archive::archive(screen, &mut reach()?, name, reason.as_deref()),
+        ExecutorCommand::Restore { name, reason } => archive::restore(screen, &mut reach()?, name, reason),
         ExecutorCommand::Revoke { name, reason, confirm } => {
-            archive::revoke(screen, &mut reach, name, reason, confirm.as_deref())
+            archive::revoke(screen, &mut reach()?, name, reason, confirm.as_deref())
         }
-        ExecutorCommand::Export { name, file } => parcel::export(screen, &mut reach, name, file),
-        ExecutorCommand::Import { file } => parcel::import(screen, &mut reach, file),
-        ExecutorCommand::Sign { name, confirm } => parcel::sign(screen, &mut reach, name, confirm.as_deref()),
-        ExecutorCommand::Verify { name } => verify(screen, &mut reach, name.as_deref()),
+        ExecutorCommand::Export { name, file } => parcel::export(screen, &mut reach()?, name, file),
+        ExecutorCommand::Import { file } => parcel::import(screen, &mut reach()?, file),
+        ExecutorCommand::Sign { name, confirm } => parcel::sign(screen, &mut reach()?, name, confirm.as_deref()),
+        ExecutorCommand::Verify { name } => verify(screen, &mut reach()?, name.as_deref()),
     }
 }
 
