@@ -168,7 +168,8 @@ fn part(of: usize, all: usize) -> f64 {
 /// The gap is the share of the steps that remain. Where the goal was reached, each step that succeeded was one of them: which
 /// of the results a mind has read before it answered, no line says. Where it was not, those count that have left an effect or
 /// whose result a later step took, and a step remains. A failure of an executor's own making leaves the gap as it was. What the
-/// owner says of a turn is about all of its steps alike; what he takes back is to be done again.
+/// owner says of a turn is about all of its steps alike. What he takes back leaves the gap as wide as it was, and does not say
+/// whether that was the fault of the call or a change of mind: it is not counted.
 #[must_use]
 pub fn shares(
     records: &[Record],
@@ -196,7 +197,7 @@ pub fn shares(
                     Some(utility(part(before, succeeded), part(left, succeeded)))
                 }
                 Word::Bad => Some(BAD_COUNTS * utility(0.0, part(1, succeeded))),
-                Word::Undone if leaves_an_effect(step.id) => Some(utility(0.0, part(1, all))),
+                Word::Undone if leaves_an_effect(step.id) => None,
                 Word::Undone | Word::Unsaid if counts(step) => {
                     left -= 1;
                     Some(utility(part(before, all), part(left, all)))
@@ -285,6 +286,13 @@ impl Standing {
         if more > 0 {
             self.without_signal = 0;
         }
+    }
+
+    /// A turn says something else of it than before, as the owner has said something of it since; its calls were made at `then`.
+    pub fn judge_again(&mut self, was: &Share, share: &Share, then: UseTime, now: UseTime) {
+        let more = u64::from(share.judged.saturating_sub(was.judged));
+        self.judge(share.utility - was.utility, more, then, now);
+        self.judged = self.judged.saturating_sub(u64::from(was.judged.saturating_sub(share.judged)));
     }
 }
 

@@ -106,8 +106,7 @@ impl Mnestome {
         // The same calls in the same order, whatever the word.
         for (was, share) in said_with(judged.word).iter().zip(said_with(word)) {
             if let Some((mut standing, effect)) = known.of(&share.id) {
-                let more = u64::from(share.judged.saturating_sub(was.judged));
-                standing.judge(share.utility - was.utility, more, judged.at, now);
+                standing.judge_again(was, &share, judged.at, now);
                 self.write_standing(&share.id, &standing, effect)?;
             }
         }

@@ -229,6 +229,28 @@ fn only_a_turn_that_called_something_and_is_over_can_be_judged() {
 }
 
 #[test]
+fn executor_whose_acts_are_undone_stays_in_sight() {
+    let instance = instance();
+    let mut memory = instance.open();
+    house(&mut memory);
+    for n in 1..=u8::try_from(TRIAL).unwrap() + 2 {
+        calls(&mut memory, n, &["fs_write"], Outcome::Ok, "");
+        let word = SystemEvent { kind: UNDONE.to_owned(), text: "one act".to_owned(), turn: Some(turn(n)) };
+        memory.system_event(asker(RoleName::Policyd), &word).unwrap();
+        memory.flush().unwrap();
+        let (sum, judged, below) = {
+            let now = stands(&memory, "fs_write");
+            (now.fitness, now.judged, now.below)
+        };
+        assert_eq!((sum, judged, below), (0.0, 0, BelowThreshold::No), "after {n} that were undone");
+    }
+    judge(&mut memory, 1, false);
+    let said = stands(&memory, "fs_write");
+    assert!(said.judged == 1 && said.fitness < -1.9, "{said:?}");
+    same_when_derived_anew(&instance, memory);
+}
+
+#[test]
 fn undo_lowers_fitness_only_when_reported_by_policyd() {
     let instance = instance();
     let mut memory = instance.open();
@@ -246,7 +268,7 @@ fn undo_lowers_fitness_only_when_reported_by_policyd() {
     assert_eq!(fitness(&memory), (0.5, 0.5));
     for _ in 0..2 {
         told(&mut memory, RoleName::Policyd, UNDONE);
-        assert_eq!(fitness(&memory), (0.5, -0.5));
+        assert_eq!(fitness(&memory), (0.5, 0.0));
     }
     judge(&mut memory, 1, true);
     assert_eq!(fitness(&memory), (0.5, 0.5));
