@@ -147,6 +147,16 @@ impl Repertoire {
         self.reading(&words, lang, envelope)
     }
 
+    /// Whether this question is one that, asked again and again, is not answered where there is nothing to tell.
+    pub fn may_stay_quiet(&mut self, question: &str, envelope: &Envelope) -> bool {
+        match self.plan_alone(question, envelope, &envelope.candidates) {
+            Reply::Plan(plan) => plan.calls.iter().all(|call| call.template.may_stay_quiet()),
+            Reply::Say(_) | Reply::Schedule(..) | Reply::Review(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
+                false
+            }
+        }
+    }
+
     /// The one call that these words of Metnos's own ask for, if it only reads.
     fn reading(&mut self, words: &str, lang: Lang, envelope: &Envelope) -> Option<Plan> {
         let Reply::Plan(mut plan) = self.plan_alone(words, envelope, &envelope.candidates) else { return None };

@@ -83,6 +83,8 @@ keys! {
     AskNamed = "ask-named" ("what"),
     AskChanged = "ask-changed" ("act", "what", "when"),
     AskAnswer = "ask-answer" ("what"),
+    AskNothing = "ask-nothing" (),
+    AskQuiet = "ask-quiet" (),
     DoMade = "do-made" ("what", "when", "zone"),
     DoNamed = "do-named" ("what"),
     DoChanged = "do-changed" ("act", "what", "when"),

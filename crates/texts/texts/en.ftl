@@ -116,6 +116,8 @@ ask-changed = { $act ->
    *[other] { $act }: “{ $what }” ({ $when }).
 }
 ask-answer = “{ $what }”, as you asked:
+ask-quiet = If there is nothing to tell, I leave you in peace.
+ask-nothing = There is nothing to tell.
 do-made = I will do this { $when } ({ $zone }): “{ $what }”. I ask nobody then, and tell you what became of it. Say “undo” to take it back.
 do-named = done by itself: “{ $what }”
 do-changed = { $act ->

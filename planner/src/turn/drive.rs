@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use metnos_proto::doc::schedule::ScheduleList;
 use metnos_proto::edge::RpcError;
 use metnos_proto::edges::door_planner;
 use metnos_proto::envelope::Envelope;
@@ -74,6 +75,8 @@ pub(super) struct Turn {
     pub(super) thinks: Cell<u32>,
     /// Whether what was said so far ends inside a line.
     pub(super) open_line: Cell<bool>,
+    /// Whether it answers a question at a set time, and not somebody who waits for an answer.
+    pub(super) is_scheduled: bool,
 }
 
 impl Planner {
@@ -84,7 +87,9 @@ impl Planner {
         (words, data): (String, String),
         (door, cancel, pieces): (Rc<TurnNotes>, Rc<Notify>, DeltaQueue),
     ) {
-        let turn = Turn { unborn: open.unborn, ..Turn::new(&self, (open.turn, open.trace, open.lang), door) };
+        let is_scheduled = open.channel == Channel::Scheduler;
+        let turn =
+            Turn { unborn: open.unborn, is_scheduled, ..Turn::new(&self, (open.turn, open.trace, open.lang), door) };
         // Not cut short, so that it is always known whether memoryd has a turn to close.
         let (has_begun, mut ended) = match turn.begin().await {
             Err(error) => (false, Ended::broken(speech::broken(&error, turn.lang))),
@@ -150,7 +155,8 @@ impl Planner {
 impl Turn {
     fn new(planner: &Rc<Planner>, (id, trace, lang): (TurnId, TraceId, Lang), door: Rc<TurnNotes>) -> Self {
         let (thinks, open_line) = (Cell::new(0), Cell::new(false));
-        Self { id, trace, lang, planner: Rc::clone(planner), door, unborn: 0, thinks, open_line }
+        let planner = Rc::clone(planner);
+        Self { id, trace, lang, planner, door, unborn: 0, thinks, open_line, is_scheduled: false }
     }
 
     /// Asks memoryd for the envelope.
@@ -316,7 +322,10 @@ impl Turn {
                         Err(error) => return self.broken(&error),
                     }
                 }
-                list => list.map(|schedules| reminders::told(lang, &order, &schedules, home)),
+                list => list.map(|schedules| {
+                    let told = reminders::told(lang, &order, &schedules, home);
+                    told + &self.stays_quiet((lang, &order), &schedules, envelope)
+                }),
             },
             Err(RpcError::Refused(refusal)) => Err(refusal),
             Err(error) => return self.broken(&error),
@@ -327,6 +336,17 @@ impl Turn {
                 Err(error) => self.broken(&error),
             },
             Err(refusal) => Ended::new(TurnEnd::Unsuccessful, metnos_texts::refusal(lang, &refusal)),
+        }
+    }
+
+    /// That a question which was planned is not answered where there is nothing to tell; empty where it always is.
+    fn stays_quiet(&self, (lang, order): (Lang, &Order), made: &ScheduleList, envelope: &Envelope) -> String {
+        let Order::Ask(ask) = order else { return String::new() };
+        let repeats = made.0.iter().any(|one| one.next.len() > 1);
+        let question = ask.what.join(" ");
+        match repeats && self.planner.repertoire.borrow_mut().may_stay_quiet(&question, envelope) {
+            true => metnos_texts::tell(lang, metnos_texts::Key::AskQuiet, &[]) + "\n",
+            false => String::new(),
         }
     }
 
@@ -516,6 +536,9 @@ impl Turn {
     /// Has released what the answer needs, and nothing else, and sends it.
     async fn answer(&self, progress: &Progress) -> Result<Ended, RpcError> {
         let told = progress.outcome();
+        if self.is_scheduled && self.has_nothing_to_tell(progress, &told).await? {
+            return Ok(Ended::new(TurnEnd::Answered, String::new()));
+        }
         let mut troubles: Vec<String> = Vec::new();
         let mut room = MAX_ANSWER;
         for place in &told {
@@ -545,6 +568,19 @@ impl Turn {
             | TurnEnd::Broken) => end,
         };
         Ok(Ended::new(end, troubles.join("\n")))
+    }
+
+    /// Whether each of these calls has succeeded, and says that there is nothing that a person must be told unasked.
+    async fn has_nothing_to_tell(&self, progress: &Progress, told: &[CallRef]) -> Result<bool, RpcError> {
+        for place in told {
+            let Some((call, State::Ran { handle, outcome: Outcome::Ok })) = progress.get(*place) else {
+                return Ok(false);
+            };
+            if !call.template.has_nothing_to_tell(&self.release(*handle).await?) {
+                return Ok(false);
+            }
+        }
+        Ok(!told.is_empty())
     }
 
     async fn tell_result(&self, call: &PlannedCall, state: &State) -> Result<Rendered, RpcError> {

@@ -39,6 +39,10 @@ pub struct Answer {
     /// if anything is found, and not that the executor found nothing.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub recall: String,
+    /// The name of a number in the result. Where it is 0, a question that is answered at a set time has nothing to tell, and the person
+    /// is not disturbed.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub quiet_at_zero: String,
     /// In English.
     #[serde(skip_serializing_if = "Wording::is_empty")]
     pub en: Wording,
@@ -158,6 +162,11 @@ impl Answer {
     pub(super) fn validate(&self) -> Result<(), ManifestError> {
         if !self.lists().all(is_value) {
             return Err(ManifestError::field("answer.list", &self.list, "names of lists of the result"));
+        }
+        for (field, name) in [("answer.recall", &self.recall), ("answer.quiet_at_zero", &self.quiet_at_zero)] {
+            if !name.is_empty() && !is_value(name) {
+                return Err(ManifestError::field(field, name, "the name of a field of the result"));
+            }
         }
         for (lang, wording) in [("en", &self.en), ("it", &self.it)] {
             if wording.refused.len() > MAX_REFUSED || !wording.refused.keys().all(|class| is_value(class)) {
@@ -335,6 +344,8 @@ mod tests {
         }
         let list = Answer { list: "a b/c".into(), ..Answer::default() };
         assert!(list.validate().unwrap_err().to_string().contains("answer.list"));
+        let quiet = Answer { quiet_at_zero: "a pointer/".to_owned(), ..Answer::default() };
+        assert!(quiet.validate().unwrap_err().to_string().contains("answer.quiet_at_zero"));
     }
 
     #[test]

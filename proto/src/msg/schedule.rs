@@ -387,6 +387,8 @@ words! {
         pub missed: u32,
         /// Whether it may have been given before.
         pub again: bool,
+        /// Whether the schedule is one that repeats.
+        pub repeats: bool,
         /// The language of the reminder.
         pub lang: Lang,
     }
@@ -409,6 +411,8 @@ words! {
         Unsure,
         /// The person is not known here any more: the schedule is cancelled.
         Refused,
+        /// There was nothing to tell, and the person was left in peace.
+        Quiet,
     }
 }
 

@@ -216,6 +216,13 @@ fn mails_that_wait_are_told_and_bulk_and_forged_ones_are_not() {
         let told = set.ask(words);
         assert!(told.contains("No unread mail waits") || told.contains("Nessuna mail da leggere aspetta"), "{told}");
     }
+    // By itself, every morning. Who asks for it now gets an answer in any case.
+    let planned = set.ask("every morning at 8 tell me which mails need an answer");
+    assert!(planned.contains("8:00") && planned.contains("I leave you in peace"), "{planned}");
+    assert_eq!(set.json(&["schedule", "run-now", "1"]).0, 0);
+    until("the one answer", Duration::from_secs(60), || {
+        set.ask("hello").contains("as you asked:\nThere is nothing to tell.").then_some(())
+    });
     for (from, subject, more) in [
         ("Shop <news@shop.example>", "Urgent: last day of our offers", "List-Unsubscribe: <mailto:x@shop.example>"),
         ("\"service@bank.example\" <x@evil.example>", "Urgent: your account expires", "X: y"),
@@ -237,9 +244,6 @@ fn mails_that_wait_are_told_and_bulk_and_forged_ones_are_not() {
     }
     let told = set.ask("quali mail aspettano una risposta");
     assert!(told.contains("Scadenza: Electric") && told.contains("Domanda: Bruno"), "{told}");
-    // By itself, every morning.
-    let planned = set.ask("every morning at 8 tell me which mails need an answer");
-    assert!(planned.contains("8:00"), "{planned}");
     assert_eq!(set.json(&["schedule", "run-now", "1"]).0, 0);
     until("the mail of the morning", Duration::from_secs(60), || {
         set.ask("hello").contains("Question: Bruno").then_some(())

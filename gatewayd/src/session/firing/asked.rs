@@ -98,7 +98,8 @@ impl Door {
     /// What is said when this fires.
     ///
     /// # Errors
-    /// How the firing ends where nothing can be said: the person is not known any more, or it is tried again.
+    /// How the firing ends where nothing is said: the person is not known any more, it is tried again, or a question that repeats has
+    /// nothing to tell this time.
     pub(super) async fn said_by(
         self: &Rc<Self>,
         firing: &Firing,
@@ -109,9 +110,9 @@ impl Door {
             return Ok(text(firing));
         }
         let mut tried = 0;
-        let answer = loop {
+        let (answer, end) = loop {
             match self.answered(firing, standing, within_ms).await {
-                Ok(answer) => break answer,
+                Ok(answered) => break answered,
                 // It may have been done before somebody died: it is never done twice.
                 Err(refusal) if refusal.rule == BEGUN_BEFORE => {
                     let unsure = tell(firing.lang, Key::DoUnsure, &[("what", (&firing.what).into())]);
@@ -132,13 +133,24 @@ impl Door {
                 }
             }
         };
+        // The planner says nothing where all that it looked at is empty. A question that is asked once is answered in any case.
+        let is_nothing = answer.is_empty() && end == Some(TurnEnd::Answered) && firing.kind == ScheduleKind::Ask;
+        if is_nothing && firing.repeats {
+            return Err(FiringEnd::Quiet);
+        }
+        let answer = if is_nothing { tell(firing.lang, Key::AskNothing, &[]) } else { answer };
         let key = if firing.kind == ScheduleKind::Do { Key::DoDone } else { Key::AskAnswer };
         let head = tell(firing.lang, key, &[("what", (&firing.what).into())]);
         Ok(notes(firing, format!("{head}\n{answer}"), "\n"))
     }
 
-    /// Has the question answered in a turn of its own.
-    async fn answered(self: &Rc<Self>, firing: &Firing, standing: Standing, within_ms: u64) -> Result<String, Refusal> {
+    /// Has the question answered in a turn of its own: what is said, and how the turn ended where that is known.
+    async fn answered(
+        self: &Rc<Self>,
+        firing: &Firing,
+        standing: Standing,
+        within_ms: u64,
+    ) -> Result<(String, Option<TurnEnd>), Refusal> {
         let fire = FireAsk { number: firing.number, key: firing.key.clone() };
         let asked = self.peers.policyd.fire_ask(TraceId::NONE, fire, []).await;
         let (fired, [words]) = asked.map_err(RpcError::into_refusal)?;
@@ -169,6 +181,7 @@ impl Door {
             let why = phrases::too_long(fired.lang);
             sink.done.borrow_mut().get_or_insert(TurnDone { turn: fired.turn, end: TurnEnd::Broken, why });
         }
-        Ok(sink.answer())
+        let end = sink.done.borrow().as_ref().map(|done| done.end.clone());
+        Ok((sink.answer(), end))
     }
 }

@@ -248,7 +248,19 @@ mod tests {
     fn firing(number: u64, to: &str, what: &str) -> Firing {
         let (key, due) = ("2026-11-24T09:00:00".to_owned(), String::new());
         let (to, from, kind) = (to.into(), String::new(), ScheduleKind::Reminder);
-        Firing { number, key, to, from, kind, what: what.into(), due, missed: 0, again: false, lang: Lang::En }
+        Firing {
+            number,
+            key,
+            to,
+            from,
+            kind,
+            what: what.into(),
+            due,
+            missed: 0,
+            again: false,
+            repeats: false,
+            lang: Lang::En,
+        }
     }
 
     /// A messenger that says so whether something arrived, and what it was given.
@@ -352,6 +364,30 @@ mod tests {
             assert_eq!(stage.script.asked("received"), ["received telegram:7 what is planned"]);
             assert_eq!(stage.script.asked("firing_ended"), ["firing_ended 5 Delivered"]);
             assert!(stage.script.asked("register_prompt").is_empty(), "the door says only which question it is");
+        });
+    }
+
+    #[test]
+    fn question_that_repeats_is_quiet_where_there_is_nothing_to_tell() {
+        run(async {
+            let stage = Stage::new();
+            let (send, sent) = messenger(true);
+            stage.door.set_messenger(send);
+            let due = [true, true, false].into_iter().zip(1..);
+            let due = due.map(|(repeats, number)| Firing { repeats, ..question(number, "telegram:7") });
+            *stage.script.due.borrow_mut() = due.collect();
+            let ends = [TurnEnd::Answered, TurnEnd::Broken, TurnEnd::Answered];
+            for (at, end) in ends.into_iter().enumerate() {
+                until(|| stage.opened().len() > at).await;
+                stage.planner_ends(stage.opened()[at], end).await;
+                until(|| stage.script.asked("firing_ended").len() > at).await;
+            }
+            let recorded = ["firing_ended 1 Quiet", "firing_ended 2 Delivered", "firing_ended 3 Delivered"];
+            assert_eq!(stage.script.asked("firing_ended"), recorded);
+            let sent = sent.borrow();
+            assert_eq!(sent.len(), 2, "{sent:?}");
+            assert!(!sent[0].contains("nothing to tell"), "what failed is not nothing: {sent:?}");
+            assert!(sent[1].ends_with("as you asked:\nThere is nothing to tell."), "{sent:?}");
         });
     }
 

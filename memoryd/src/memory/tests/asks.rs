@@ -1,13 +1,14 @@
 //! Questions that are answered by themselves, and what a day was like.
 #![allow(clippy::unwrap_used)]
 
+use metnos_proto::doc::schedule::{FiringState, ScheduleState};
 use metnos_proto::ids::{Blake3, SessionId, TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Lang, Outcome, Role};
 use metnos_proto::msg::memoryd::Received;
 use metnos_proto::msg::people::Member;
 use metnos_proto::msg::schedule::{
     AskFired, BEGUN_BEFORE, FiringEnd, FiringEnded, KeepSchedule, MAX_ASKS_OF_ONE, NextFiring, ReviewOf, ScheduleKind,
-    TakeFiring,
+    ShowSchedule, TakeFiring,
 };
 use metnos_proto::role::RoleName;
 
@@ -85,6 +86,39 @@ fn question_is_kept_if_it_is_rare_enough_and_given_as_one() {
     }
     assert_eq!(no(memory.keep_schedule(policyd(), &ask("one more", "every day at 9:00"))), "schedule.asks");
     memory.keep_schedule(policyd(), &word(CHAT, ScheduleKind::Reminder, "call", "every day at 9:00")).unwrap();
+}
+
+#[test]
+fn question_without_anything_to_tell_has_ended_quietly_and_is_due_again() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let ask = word(CHAT, ScheduleKind::Ask, "which mails need an answer", "every day at 9:00");
+    let kept = memory.keep_schedule(policyd(), &ask).unwrap().0.remove(0);
+    let once = word(CHAT, ScheduleKind::Ask, "which mails need an answer", "in 2 hours");
+    memory.keep_schedule(policyd(), &once).unwrap();
+    memory.next_firing(door(), &NextFiring { to: String::new() }).unwrap();
+    instance.clock.advance(DAY_MS);
+    let mut repeats = Vec::new();
+    while let Some(firing) = memory.take_firing(door(), &TakeFiring { to: String::new() }).unwrap().firing {
+        repeats.push((firing.number, firing.repeats));
+        let ended = FiringEnded { number: firing.number, key: firing.key, end: FiringEnd::Quiet };
+        memory.firing_ended(door(), &ended).unwrap();
+        memory.flush().unwrap();
+        memory.next_firing(door(), &NextFiring { to: String::new() }).unwrap();
+    }
+    assert_eq!(repeats, [(kept.number, true), (kept.number + 1, false)]);
+    let shown = |memory: &mut Memory, number| memory.show_schedule(&ShowSchedule { number, lang: Lang::En }).unwrap();
+    // Also when all of it is read again from the chronicle.
+    drop(memory);
+    std::fs::remove_file(instance.dir.path().join(".runtime/schedules.sqlite")).unwrap();
+    let mut memory = instance.open();
+    memory.next_firing(door(), &NextFiring { to: String::new() }).unwrap();
+    for (number, state) in [(kept.number, ScheduleState::Active), (kept.number + 1, ScheduleState::Completed)] {
+        let history = shown(&mut memory, number);
+        assert_eq!((history.schedule.state, history.firings[0].state), (state, FiringState::Quiet), "{number}");
+    }
+    let asked = review(&mut memory, CHAT, "");
+    assert!(!format!("{asked:?}").contains("which mails"), "nobody was told anything: {asked:?}");
 }
 
 #[test]

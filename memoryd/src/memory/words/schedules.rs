@@ -360,11 +360,12 @@ impl Memory {
         let civil = due.key.parse::<DateTime>().ok().filter(|_| is_late);
         let due_words = civil.map(|key| metnos_schedule::moment(key, now.datetime(), language_of(row.lang)));
         let (key, missed, again) = (due.key, due.missed, due.again);
+        let repeats = !matches!(row.cadence, Cadence::Once(_));
         let ScheduleRow { number, to, from, kind, what, lang, .. } = row;
         let chat = self.schedules.chat_of(&to).filter(|_| word.to.is_empty()).map(str::to_owned);
         let to = chat.unwrap_or(to);
         let due = due_words.unwrap_or_default();
-        let firing = Firing { number, key, to, from, kind, what, due, missed, again, lang };
+        let firing = Firing { number, key, to, from, kind, what, due, missed, again, repeats, lang };
         Ok(FiringTaken { firing: Some(firing) })
     }
 
@@ -385,6 +386,7 @@ impl Memory {
             FiringEnd::Delivered => act::DELIVERED,
             FiringEnd::Unsure => act::UNSURE,
             FiringEnd::Refused => act::REFUSED,
+            FiringEnd::Quiet => act::QUIET,
         };
         let event = ScheduleEvent { key: word.key.clone(), ..ScheduleEvent::new(how, word.number) };
         Ok(self.stage_schedule(asker, &row.principal, None, &event)?)
