@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use metnos_proto::executor::is_host_name;
+use metnos_proto::executor::{is_address_literal, is_host_name};
 use serde::{Deserialize, Serialize};
 
 /// The connections one call can have, in all. The packet that carries them has one more descriptor.
@@ -23,7 +23,7 @@ pub const MAX_REPORT: usize = 2 * 1024;
 /// A place that this call may reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
-    /// The name, strictly ([`is_host_name`]).
+    /// The name, strictly ([`is_host_name`]); or an address ([`is_address_literal`]), which is dialled only where it is listed.
     pub host: String,
     /// Whether any name below it is meant, and not it itself.
     pub below: bool,
@@ -74,7 +74,7 @@ impl Order {
             && order.rules.len() <= MAX_RULES
             && order.private.len() <= MAX_PRIVATE
             && order.resolvers.len() <= MAX_RESOLVERS
-            && order.rules.iter().all(|rule| is_host_name(&rule.host));
+            && order.rules.iter().all(|rule| is_place(&rule.host) && (is_host_name(&rule.host) || !rule.below));
         fits.then_some(order)
     }
 
@@ -110,13 +110,18 @@ impl Visit {
     }
 }
 
+/// Whether this is a name of a host, or an address as it is always written.
+fn is_place(host: &str) -> bool {
+    is_host_name(host) || is_address_literal(host)
+}
+
 /// Where an executor wants to go: one line without its end, `NAME PORT`.
 #[must_use]
 pub fn destination(line: &[u8]) -> Option<(&str, u16)> {
     let (host, port) = std::str::from_utf8(line).ok()?.split_once(' ')?;
     let plain = !port.starts_with('0') && !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     let port = port.parse().ok().filter(|_| plain)?;
-    is_host_name(host).then_some((host, port))
+    is_place(host).then_some((host, port))
 }
 
 #[cfg(test)]
@@ -151,6 +156,7 @@ mod tests {
     #[test]
     fn a_destination_is_a_plain_name_and_a_plain_port() {
         assert_eq!(destination(b"example.org 443"), Some(("example.org", 443)));
+        assert_eq!(destination(b"192.168.1.10 8123"), Some(("192.168.1.10", 8123)), "dialled only where it is listed");
         for line in [
             "",
             "example.org",
@@ -162,7 +168,8 @@ mod tests {
             "example.org 443 ",
             "EXAMPLE.org 443",
             "example.org. 443",
-            "127.0.0.1 443",
+            "127.000.0.1 443",
+            "127.1 443",
             "[::1] 443",
             "::1 443",
             "fe80::1%eth0 443",

@@ -150,6 +150,33 @@ fn a_granted_name_is_reached_and_what_passed_is_reported() {
 }
 
 #[test]
+fn address_is_dialled_where_call_and_owner_both_have_it() {
+    run(async {
+        let (web, heard) = web_server(10).await;
+        let (other, _) = web_server(10).await;
+        let names = names_server(vec![vec![("site.example", addresses(&["127.0.0.1"]))]]).await;
+        let line = |port: u16| format!("127.0.0.1 {port}\nGET / HTTP/1.0\r\n\r\n");
+        let (read, visit) = visiting(order("127.0.0.1", web.port(), &names, &[web]), line(web.port()).as_bytes()).await;
+        assert_eq!((read.as_str(), visit.address.as_str()), ("+\nxxxxxxxxxx", "127.0.0.1"));
+        let before = heard.get();
+        for (granted, port, listed) in [
+            ("127.0.0.1", web.port(), &[][..]),
+            ("127.0.0.1", web.port(), &[other][..]),
+            ("127.0.0.1", other.port(), &[web][..]),
+            ("site.example", web.port(), &[web][..]),
+        ] {
+            let (read, visit) = visiting(order(granted, port, &names, listed), line(web.port()).as_bytes()).await;
+            assert!(read.starts_with("-forbidden: ") && visit.address.is_empty(), "{granted} {port}: {read}");
+        }
+        // A public address is none that the owner has listed, either.
+        let public = order("192.0.2.7", web.port(), &names, &[web]);
+        let (read, _) = visiting(public, format!("192.0.2.7 {}\n", web.port()).as_bytes()).await;
+        assert!(read.starts_with("-forbidden: "), "{read}");
+        assert_eq!((names.asked.get(), heard.get()), (0, before));
+    });
+}
+
+#[test]
 fn ungranted_host_is_not_resolved() {
     run(async {
         let (web, heard) = web_server(10).await;

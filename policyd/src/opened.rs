@@ -21,7 +21,7 @@ use crate::vault::{self, Vault};
 use crate::{budget, people, undo};
 
 /// What each form has brought, oldest first: the first entry makes form 2 out of form 1.
-const STEPS: [&str; 7] = [
+const STEPS: [&str; 8] = [
     cards::FIRST_TABLE,
     undo::store::TABLE,
     cards::TABLES,
@@ -29,6 +29,7 @@ const STEPS: [&str; 7] = [
     archive::FOR_EVER,
     undo::store::THINGS_COLUMN,
     vault::accounts::SENDING_COLUMNS,
+    vault::accounts::DEVICES_COLUMN,
 ];
 const _: () = assert!(STEPS.len() as i64 == FORM - 1, "every form has its step");
 
@@ -231,8 +232,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         drop(Opened::open(folder.path(), &KEY).unwrap());
         assert!(matches!(Opened::open(folder.path(), &[2; 32]), Err(StoreError::OtherKey)));
-        Connection::open(folder.path().join(STORE_FILE)).unwrap().execute_batch("PRAGMA user_version = 9").unwrap();
-        assert!(matches!(Opened::open(folder.path(), &KEY), Err(StoreError::Form(9))));
+        Connection::open(folder.path().join(STORE_FILE)).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
+        assert!(matches!(Opened::open(folder.path(), &KEY), Err(StoreError::Form(99))));
     }
 
     #[tokio::test(flavor = "current_thread")]

@@ -33,7 +33,7 @@ pub use beside::{FileTransfer, MessageArguments, Thinking};
 pub use capability::Capability;
 pub use example::Example;
 pub use forbidden::{Forbidden, Places};
-pub use grant::{NetGrant, PathGrant, Quotas, SYNTH, is_host_name, is_mail_address};
+pub use grant::{NetGrant, PathGrant, Quotas, SYNTH, is_address_literal, is_host_name, is_mail_address};
 pub use lint::{LintFinding, lint};
 pub use names::{Class, Role};
 pub use pattern::PatternTable;

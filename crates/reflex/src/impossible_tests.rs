@@ -15,11 +15,15 @@ use crate::{Repertoire, Reply};
 
 static SHIPPED: LazyLock<Vec<Candidate>> = LazyLock::new(shipped);
 
-/// The kind whose sentence is said: of what nobody does here, or of what is done and was not understood.
+/// The kind whose sentence is said: of what nobody does here, or of what is done and was not understood. What an executor of the
+/// house is called for asks for something of the house.
 fn said(repertoire: &mut Repertoire, candidates: Vec<Candidate>, text: &str, lang: Lang) -> Option<Kind> {
     let told = match repertoire.plan(text, &envelope(candidates, lang)) {
         Reply::Cannot(unable) => unable.text,
         Reply::NotUnderstood(why) => why,
+        Reply::Plan(plan) if plan.calls.iter().all(|call| call.executor.starts_with("home_")) => {
+            return Some(Kind::Home);
+        }
         Reply::Plan(_) | Reply::Say(_) | Reply::Schedule(..) | Reply::Review(..) => return None,
     };
     let of = |kind: &Kind| crate::answer::speech::cannot(lang, *kind) == told;
@@ -76,12 +80,16 @@ fn a_kind_is_possible_once_an_example_of_an_executor_asks_for_it() {
 }
 
 #[test]
-fn no_shipped_example_but_that_of_mail_asks_for_the_impossible() {
+fn no_shipped_example_but_of_mail_and_the_house_asks_for_the_impossible() {
     for candidate in SHIPPED.iter() {
         for example in &candidate.examples {
             let words = metnos_rank::words::words(example.say());
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let possible = if candidate.name == "smtp_send" { Some(Kind::Mail) } else { None };
+            let possible = match candidate.name.as_str() {
+                "smtp_send" => Some(Kind::Mail),
+                name if name.starts_with("home_") => Some(Kind::Home),
+                _ => None,
+            };
             let kind = kind_of(&words);
             assert!(kind.is_none() || kind == possible, "{}: {}", candidate.name, example.say());
         }

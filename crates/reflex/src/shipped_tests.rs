@@ -77,3 +77,58 @@ fn every_lookup_asks_for_what_the_other_executor_has() {
     }
     assert!(lookups >= 4, "{lookups}");
 }
+
+/// The first executor that these words call among all of a release; nothing where none is.
+fn called(repertoire: &mut Repertoire, all: &[Candidate], words: &str) -> String {
+    let mut envelope = envelope_of(all.to_vec(), Lang::En);
+    envelope.home.lists = "notes".into();
+    envelope.named = vec![metnos_proto::envelope::Named::file("notes/shopping-list.md")];
+    match repertoire.plan(words, &envelope) {
+        Reply::Plan(plan) => plan.calls.first().map(|call| call.executor.clone()).unwrap_or_default(),
+        Reply::Say(_) | Reply::Cannot(_) | Reply::NotUnderstood(_) | Reply::Schedule(..) | Reply::Review(..) => {
+            String::new()
+        }
+    }
+}
+
+#[test]
+fn words_of_the_house_call_its_executors_and_other_words_do_not() {
+    let (all, mut repertoire) = (release(), Repertoire::default());
+    for (words, wanted) in [
+        ("turn on the lights in the living room", "home_act"),
+        ("switch off the heating please", "home_act"),
+        ("close the shutters", "home_act"),
+        ("set the radiator in the bathroom to 22 degrees", "home_act"),
+        ("spegni le luci del bagno", "home_act"),
+        ("chiudi le persiane", "home_act"),
+        ("porta il riscaldamento a 19 gradi", "home_act"),
+        ("close the gate", "home_secure"),
+        ("lock the back door", "home_secure"),
+        ("apri il portone", "home_secure"),
+        ("inserisci l'antifurto", "home_secure"),
+        ("are the lights in the kitchen on?", "home_state"),
+        ("did I lock the front door?", "home_state"),
+        ("la porta del garage \u{e8} aperta?", "home_state"),
+        ("ho spento la stufa?", "home_state"),
+        ("which lights are on?", "home_list"),
+        ("che luci sono accese?", "home_list"),
+    ] {
+        assert_eq!(called(&mut repertoire, &all, words), wanted, "{words}");
+    }
+    for words in [
+        "open the shopping list",
+        "turn on the music",
+        "is the pharmacy open?",
+        "put lamps on the shopping list",
+        "close the conversation",
+        "what is the temperature in Milan",
+        "accendi la musica",
+        "apri la lista della spesa",
+        "remind me to turn off the heating at 10",
+        "note that the garage is open on Sunday",
+        "delete the note about the lights",
+        "did Anna close the deal?",
+    ] {
+        assert!(!called(&mut repertoire, &all, words).starts_with("home_"), "{words}");
+    }
+}

@@ -174,7 +174,7 @@ cannot-yet = { $kind ->
     [calendar] I can tell what is on a calendar, add to it, and move or cancel what is there, once one is connected (“what is on my calendar tomorrow”, “put the dentist on Tuesday at 15”). I cannot change events that repeat or have guests, and I cannot invite anybody yet.
     [weather] I can tell the weather of a town for two weeks (“will it rain in Milan tomorrow”). More about the weather I do not know.
     [music] I cannot play music or videos yet.
-    [home] I cannot switch lights or other things in the house yet.
+    [home] I can look at and switch lights, plugs, blinds, the heating and scenes, and open or lock what leads into the house after a yes, once a house is connected (“turn on the kitchen light”, “set the thermostat to 20 degrees”, “is the garage open”). Other things in the house I cannot do yet.
     [phone] I cannot make calls, nor send messages to anybody but the people of the household whom I know by name (`metnosctl people add`).
     [news] I cannot look up the news yet.
     [shopping] I cannot buy, order or pay anything yet.
@@ -343,6 +343,14 @@ said-act = { $executor ->
         [one] 1 file written
        *[other] { $count } files written
     }
+    [home_act] { $count ->
+        [one] devices of the house switched 1 time
+       *[other] devices of the house switched { $count } times
+    }
+    [home_secure] { $count ->
+        [one] a lock, gate or alarm switched 1 time
+       *[other] locks, gates or alarms switched { $count } times
+    }
     [imap_flag] { $count ->
         [one] 1 time mails marked
        *[other] { $count } times mails marked
@@ -398,6 +406,11 @@ said-try = { $executor ->
     [fs_read] reading a file
     [fs_restore] bringing a file or folder back
     [fs_write] writing a file
+    [home_act] switching devices of the house
+    [home_list] listing the devices of the house
+    [home_restore] setting devices of the house back
+    [home_secure] switching a lock, gate or alarm
+    [home_state] looking at a device of the house
     [image_info] looking at an image
     [imap_fetch] reading a mail
     [imap_fetch_headers] listing the mails
@@ -447,6 +460,9 @@ card-does = { $executor ->
     [fs_move] gives a file or folder another name
     [fs_restore] takes an earlier change back
     [fs_write] writes a file
+    [home_act] switches devices of the house
+    [home_restore] sets devices of the house back to what they were
+    [home_secure] locks, unlocks, opens or closes the house, or switches its alarm
     [imap_flag] marks mails as read, unread or important
     [imap_move] moves mails to another folder
     [imap_restore] puts mails back as they were
@@ -486,6 +502,7 @@ card-argument = { $name ->
     [cwd] in the folder
     [date] on the day
     [day] when
+    [do] what is done
     [done] only what is done
     [everybody] for everybody
     [folder] a whole folder
@@ -494,8 +511,10 @@ card-argument = { $name ->
     [home] where the household is
     [italian] in Italian
     [keep] kept for taking back as
+    [kind] what kind of device
     [lang] language
     [lasts] how long it takes
+    [level] in percent
     [limit] how many at most
     [mail] mail address
     [message] what is said
@@ -720,6 +739,7 @@ undo-act = { $state ->
         [calendar_move] The event is on the calendar as it was before.
         [imap_flag] The mails have the marks again that they had.
         [imap_move] The mails are back where they were, as far as they were still there.
+        [home_act] The devices of the house are as they were before.
         [contact_add] The contacts are as they were before.
         [inbox_add] { $path } is taken out of the inbox again.
         [archive_pack] The archive that was made of { $path } is gone again.

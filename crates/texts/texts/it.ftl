@@ -174,7 +174,7 @@ cannot-yet = { $kind ->
     [calendar] So dire che cosa c’è su un calendario, aggiungere eventi, spostarli e cancellarli, se ne è collegato uno («che cosa ho sul calendario domani», «metti il dentista martedì alle 15»). Cambiare quelli che si ripetono o che hanno invitati, e invitare qualcuno, non lo so ancora fare.
     [weather] So dire che tempo fa in una città, per due settimane («domani piove a Milano?»). Altro sul tempo non lo so.
     [music] Non so ancora far sentire musica o mostrare video.
-    [home] Non so ancora comandare luci o altre cose della casa.
+    [home] So guardare e comandare luci, prese, tapparelle, riscaldamento e scenari, e aprire o chiudere a chiave la casa dopo un sì, quando una casa è collegata («accendi la luce in cucina», «imposta il termostato a 20 gradi», «il garage è aperto?»). Altro nella casa non lo so ancora fare.
     [phone] Non so telefonare, né mandare messaggi ad altri che a chi in casa conosco per nome (`metnosctl people add`).
     [news] Non so ancora cercare le notizie.
     [shopping] Non so ancora comprare, ordinare o pagare.
@@ -343,6 +343,14 @@ said-act = { $executor ->
         [one] 1 file scritto
        *[other] { $count } file scritti
     }
+    [home_act] { $count ->
+        [one] dispositivi della casa comandati 1 volta
+       *[other] dispositivi della casa comandati { $count } volte
+    }
+    [home_secure] { $count ->
+        [one] una serratura, un cancello o un allarme comandati 1 volta
+       *[other] serrature, cancelli o allarmi comandati { $count } volte
+    }
     [imap_flag] { $count ->
         [one] mail segnate 1 volta
        *[other] mail segnate { $count } volte
@@ -398,6 +406,11 @@ said-try = { $executor ->
     [fs_read] leggere un file
     [fs_restore] ripristinare un file o una cartella
     [fs_write] scrivere un file
+    [home_act] comandare i dispositivi della casa
+    [home_list] elencare i dispositivi della casa
+    [home_restore] rimettere i dispositivi della casa com'erano
+    [home_secure] comandare una serratura, un cancello o un allarme
+    [home_state] guardare un dispositivo della casa
     [image_info] guardare un’immagine
     [imap_fetch] leggere una mail
     [imap_fetch_headers] elencare le mail
@@ -447,6 +460,9 @@ card-does = { $executor ->
     [fs_move] dà un altro nome a un file o a una cartella
     [fs_restore] annulla una modifica precedente
     [fs_write] scrive un file
+    [home_act] comanda dispositivi della casa
+    [home_restore] rimette i dispositivi della casa com'erano
+    [home_secure] chiude o apre la casa, o comanda il suo allarme
     [imap_flag] segna le mail come lette, da leggere o importanti
     [imap_move] sposta le mail in un'altra cartella
     [imap_restore] rimette le mail com'erano
@@ -486,6 +502,7 @@ card-argument = { $name ->
     [cwd] nella cartella
     [date] nel giorno
     [day] quando
+    [do] che cosa si fa
     [done] solo ciò che è fatto
     [everybody] per tutti
     [folder] una cartella intera
@@ -494,8 +511,10 @@ card-argument = { $name ->
     [home] dove sta la casa
     [italian] in italiano
     [keep] conservato per annullare come
+    [kind] che tipo di dispositivo
     [lang] lingua
     [lasts] quanto dura
+    [level] in percento
     [limit] quanti al massimo
     [mail] indirizzo mail
     [message] che cosa si dice
@@ -717,6 +736,7 @@ undo-act = { $state ->
         [calendar_move] L'evento è di nuovo sul calendario com'era.
         [imap_flag] Le mail sono di nuovo segnate com'erano.
         [imap_move] Le mail sono tornate dov'erano, se c'erano ancora.
+        [home_act] I dispositivi della casa sono di nuovo com'erano.
         [contact_add] I contatti sono di nuovo com'erano prima.
         [inbox_add] { $path } è stato tolto di nuovo.
         [archive_pack] L'archivio fatto da { $path } non c'è più.
@@ -970,7 +990,7 @@ refusal = { $rule ->
     [sandbox-named] ciò che è stato nominato non si può aprire così
     [sandboxd-internal] qualcosa non va in chi esegue; chi cura la macchina guardi `metnosctl doctor`
     [sandboxd-stopping] Metnos si sta fermando: riprova tra un momento
-    [account-missing] per te non è collegato nessun account di questo tipo: chi è proprietario lo collega alla macchina, con `metnosctl account add mail` o `metnosctl account add calendar`
+    [account-missing] per te non è collegato nessun account di questo tipo: chi è proprietario lo collega alla macchina, con `metnosctl account add mail`, `calendar` o `home`
     [account-no_sending] da quell’account non si può inviare posta: chi è proprietario indica alla macchina un server che la invia, con `metnosctl account add mail --smtp`
     [account-form] qualcosa di quell’account non va
     [account-full] di account ce ne sono già troppi

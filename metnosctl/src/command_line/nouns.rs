@@ -476,15 +476,17 @@ pub enum AccountCommand {
         /// Whose; yours where nothing is said
         #[arg(long)]
         person: Option<String>,
-        /// The name of its server, such as imap.example.org or cloud.example.org; only TLS is spoken
+        /// The name of its server, such as imap.example.org or cloud.example.org; only TLS is spoken. For `home` also an address
+        /// such as 192.168.1.10 that is listed under net.private: there, and only there, HTTP without TLS
         #[arg(long)]
         host: String,
-        /// The port; without it 993 for mail, 443 for a calendar
+        /// The port; without it 993 for mail, 443 for a calendar, 8123 for `home`
         #[arg(long)]
         port: Option<u16>,
-        /// The user name there; the password is typed, or read from standard input
+        /// The user name there; the password is typed, or read from standard input. For `home` that is a long-lived access token,
+        /// which needs no user name
         #[arg(long)]
-        user: String,
+        user: Option<String>,
         /// The server that takes mail to be sent, such as smtp.example.org or smtp.example.org:587; `none` for an account that
         /// only reads [default: the usual one beside HOST]
         #[arg(long, value_name = "HOST[:PORT]")]
@@ -492,6 +494,9 @@ pub enum AccountCommand {
         /// The address that mail is sent from [default: USER]
         #[arg(long)]
         address: Option<String>,
+        /// The devices of the house that may be looked at and switched, such as 'light.*,cover.blinds'; for `home` alone
+        #[arg(long, value_name = "LIST")]
+        devices: Option<String>,
     },
     /// Try one of your own: logs in, and says exactly what is wrong
     Test {

@@ -25,6 +25,7 @@ const fn tried_by(kind: AccountKind) -> &'static str {
     match kind {
         AccountKind::Mail => "imap_status",
         AccountKind::Calendar => "calendar_events",
+        AccountKind::Home => "home_list",
     }
 }
 
@@ -33,11 +34,14 @@ const fn asked_by(kind: AccountKind) -> &'static str {
     match kind {
         AccountKind::Mail => "do I have new mail?",
         AccountKind::Calendar => "what is on my calendar?",
+        AccountKind::Home => "which lights are on?",
     }
 }
 
 /// The executor that shows whether mail can be sent. It logs in, and sends nothing.
 const SENDING_TRIED_BY: &str = "smtp_status";
+/// What stands for the user name of a house.
+const HOME_USER: &str = "token";
 /// How `--smtp` says that an account only reads.
 const NO_SMTP: &str = "none";
 /// The servers of providers whose names do not follow from each other: for mail that is read, for mail that is sent, and the port
@@ -53,6 +57,19 @@ const PROVIDERS: &[(&str, &str, u16)] = &[
     ("imaps.aruba.it", "smtps.aruba.it", 465),
     ("imaps.pec.aruba.it", "smtps.pec.aruba.it", 465),
 ];
+
+/// Who logs in: a house knows that by the token.
+fn user_of(kind: AccountKind, typed: Option<&str>) -> Result<String, CtlError> {
+    match (typed, kind) {
+        (Some(user), _) => Ok(user.to_owned()),
+        (None, AccountKind::Home) => Ok(HOME_USER.to_owned()),
+        (None, AccountKind::Mail | AccountKind::Calendar) => Err(CtlError::failed(
+            "--user",
+            "it says who logs in at the server, and is missing",
+            "`--user anna@example.org`",
+        )),
+    }
+}
 
 /// The server that usually takes mail to be sent beside this one, and its port; 0 for the usual port.
 fn usual_smtp(host: &str) -> Option<(String, u16)> {
@@ -103,10 +120,15 @@ pub fn account(screen: &mut Screen, instance: &Instance, command: &AccountComman
             }
             tried(screen, instance, (of, by))
         }
-        AccountCommand::Add { of, person, host, port, user, smtp, address } => {
+        AccountCommand::Add { of, person, host, port, user, smtp, address, devices } => {
+            let user = &user_of(of.kind, user.as_deref())?;
             let sender = address.as_deref().unwrap_or(user);
             let (smtp_host, smtp_port) = smtp_of(of.kind, host, smtp.as_deref(), sender)?;
-            let password = typed(screen, &format!("the password of {user} at {host}"), MAX_SECRET)?;
+            let what = match of.kind {
+                AccountKind::Mail | AccountKind::Calendar => format!("the password of {user} at {host}"),
+                AccountKind::Home => format!("the access token for {host}"),
+            };
+            let password = typed(screen, &what, MAX_SECRET)?;
             if password.is_empty() || password.len() > MAX_SECRET {
                 let what = format!("it has {} bytes; a password has 1 to {MAX_SECRET}", password.len());
                 return Err(CtlError::failed("the password", what, "`pass mail | metnosctl account add mail …`"));
@@ -120,6 +142,7 @@ pub fn account(screen: &mut Screen, instance: &Instance, command: &AccountComman
                 address: address.clone().filter(|_| !smtp_host.is_empty()).unwrap_or_default(),
                 smtp_host,
                 smtp_port,
+                devices: devices.clone().unwrap_or_default(),
             };
             let mut policyd = Connection::to(instance)?.open::<CtlPolicyd>()?;
             let kept = opened(policyd.account_put(TraceId::NONE, put, [sealed])?)?;
@@ -176,6 +199,7 @@ fn works(by: &str) -> &'static str {
     match by {
         SENDING_TRIED_BY => "Mail can be sent from it. Nothing was sent now.",
         "imap_status" => "Mail can be read there.",
+        "home_list" => "The house answers.",
         _ => "Its calendars can be read.",
     }
 }
@@ -186,10 +210,14 @@ fn of_person(of: &AccountNamed, person: Option<&String>) -> AccountOf {
 }
 
 fn show_kept(screen: &mut Screen, kept: &AccountKept) -> Result<(), CtlError> {
-    let AccountRow { person, kind, name, host, port, user, smtp_host, smtp_port, address, since_ms: _ } = &kept.account;
+    let AccountRow { person, kind, name, host, port, user, smtp_host, smtp_port, address, devices, since_ms: _ } =
+        &kept.account;
     let did = if kept.replaced { "is changed" } else { "is added" };
     let (person, user, host) = (escape::line(person), escape::line(user), escape::line(host));
     screen.line(&format!("The {kind} account {name} of {person} {did}: {user} at {host}, port {port}."))?;
+    if !devices.is_empty() {
+        screen.line(&format!("It may look at and switch {}.", escape::line(devices)))?;
+    }
     if !smtp_host.is_empty() {
         let (address, smtp_host) = (escape::line(address), escape::line(smtp_host));
         screen.line(&format!("Mail is sent from it as {address}, by {smtp_host}, port {smtp_port}."))?;
@@ -202,7 +230,7 @@ fn show_kept(screen: &mut Screen, kept: &AccountKept) -> Result<(), CtlError> {
 
 fn list(screen: &mut Screen, rows: &[AccountRow]) -> Result<(), CtlError> {
     if rows.is_empty() {
-        return screen.line("There are no accounts. `metnosctl account add mail` adds a mailbox, `metnosctl account add calendar` a calendar.");
+        return screen.line("There are no accounts. `metnosctl account add mail` adds a mailbox, `metnosctl account add calendar` a calendar, `metnosctl account add home` a house.");
     }
     let mut table = Table::new(&["PERSON", "KIND", "NAME", "SERVER", "USER", "SENDS BY"]);
     for one in rows {

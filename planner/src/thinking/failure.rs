@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 71] = [
+const CLASSES: [&str; 74] = [
     "Already",
     "Ambiguous",
     "BadArchive",
@@ -26,11 +26,13 @@ const CLASSES: [&str; 71] = [
     "BadText",
     "BadTime",
     "BadUrl",
+    "CannotDo",
     "Changed",
     "DnsError",
     "Elsewhere",
     "Exists",
     "Forbidden",
+    "Guarded",
     "HttpError",
     "Invited",
     "IsAFolder",
@@ -52,6 +54,7 @@ const CLASSES: [&str; 71] = [
     "NotATable",
     "NotAnArchive",
     "NotAnImage",
+    "NotDone",
     "NotFound",
     "NotInstalled",
     "NotListed",
@@ -119,6 +122,9 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
             "The account is not accepted: tell the person, whose owner adds it anew at the machine"
         }
         "NoPlace" => "Ask the person for the town",
+        "CannotDo" => "The device cannot do that: tell the person",
+        "Guarded" => "That opens the house or guards it: home_secure does it, and asks the person each time",
+        "NotDone" => "The house does not show that it was done: tell the person",
         "NoSuchAddress" | "NotTaken" => "Nothing was sent: tell the person, and do not try another address by yourself",
         "Unsure" => "Nobody knows whether it was sent: tell the person, and never send it again by yourself",
         "TooFar" => "Nothing is known of that time yet: tell the person",

@@ -13,6 +13,7 @@ use metnos_proto::executor::{
 };
 use metnos_proto::ids::Blake3;
 use metnos_proto::json::{self, Limits};
+use metnos_proto::msg::accounts::AccountKind;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState, GrowthLeft, MAX_EXECUTORS};
 use serde_json::Value;
@@ -86,9 +87,11 @@ impl Signed {
         let prints = class == Class::Shell && !self.manifest.contract.side_effects;
         let reads = prints || matches!(class, Class::Read | Class::NetRead);
         let tells = class == Class::Send && (self.manifest.message.is_some() || self.manifest.sends_mail());
-        if !(reads || tells || at_home && self.manifest.effects.reversible) {
+        // What opens a house cannot be undone, and is asked about each time.
+        let opens = class == Class::Destroy && self.manifest.account() == Some(AccountKind::Home);
+        if !(reads || tells || opens || at_home && self.manifest.effects.reversible) {
             return Some(format!(
-                "effects.unsupported: this version signs only what reads, what changes the workspace and can be undone, what tells the household something by [message], or what sends mail from an account of the person; its class is `{class}`"
+                "effects.unsupported: this version signs only what reads, what changes the workspace and can be undone, what tells the household something by [message], what sends mail from an account of the person, or what opens a house of the person; its class is `{class}`"
             ));
         }
         None

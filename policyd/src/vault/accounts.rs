@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use metnos_proto::doc::vault::{AccountAnswer, AccountKept, AccountRemoved, AccountRow};
-use metnos_proto::executor::{is_host_name, is_mail_address, is_name};
+use metnos_proto::executor::{is_address_literal, is_host_name, is_mail_address, is_name};
 use metnos_proto::msg::accounts::{
-    AccountAsk, AccountKind, AccountOf, AccountPut, MAIN, MAX_ACCOUNTS, MAX_USER, SMTP_PORT,
+    AccountAsk, AccountKind, AccountOf, AccountPut, MAIN, MAX_ACCOUNTS, MAX_USER, SMTP_PORT, is_devices,
 };
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::sandboxd::MIN_REDACTED_SECRET;
@@ -49,6 +49,9 @@ pub(crate) const SENDING_COLUMNS: &str = "
     ALTER TABLE accounts ADD COLUMN smtp_port INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE accounts ADD COLUMN address TEXT NOT NULL DEFAULT '';";
 
+/// Which devices of a house: what a form of the database adds to [`TABLE`].
+pub(crate) const DEVICES_COLUMN: &str = "ALTER TABLE accounts ADD COLUMN devices TEXT NOT NULL DEFAULT '';";
+
 /// Which account a call wants.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted<'a> {
@@ -61,7 +64,7 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// What stands in a row.
-const COLUMNS: &str = "person, kind, name, host, port, user, sealed, since_ms, smtp_host, smtp_port, address";
+const COLUMNS: &str = "person, kind, name, host, port, user, sealed, since_ms, smtp_host, smtp_port, address, devices";
 
 /// Whose, what for, and under which name.
 type Key = (String, AccountKind, String);
@@ -73,6 +76,7 @@ struct Account {
     port: u16,
     user: String,
     sending: Option<Sending>,
+    devices: String,
     sealed: Vec<u8>,
     since_ms: u64,
 }
@@ -92,8 +96,12 @@ pub(crate) struct Accounts(BTreeMap<Key, Account>);
 impl Account {
     /// What its password is sealed with: with another server or user name it does not open.
     fn bound_to(&self, (person, kind, name): &Key) -> String {
-        let Self { host, port, user, sending, sealed: _, since_ms: _ } = self;
-        let own = format!("account {person}\n{}\n{name}\n{host}\n{port}\n{user}", kind.name());
+        let Self { host, port, user, sending, devices, sealed: _, since_ms: _ } = self;
+        let mut own = format!("account {person}\n{}\n{name}\n{host}\n{port}\n{user}", kind.name());
+        if !devices.is_empty() {
+            own.push_str("\ndevices\n");
+            own.push_str(devices);
+        }
         match sending {
             None => own,
             Some(Sending { host, port, address }) => format!("{own}\nsending\n{host}\n{port}\n{address}"),
@@ -112,6 +120,7 @@ fn row((person, kind, name): &Key, account: &Account) -> AccountRow {
         smtp_host: account.sending.as_ref().map(|sending| sending.host.clone()).unwrap_or_default(),
         smtp_port: account.sending.as_ref().map_or(0, |sending| sending.port),
         address: account.sending.as_ref().map(|sending| sending.address.clone()).unwrap_or_default(),
+        devices: account.devices.clone(),
         since_ms: account.since_ms,
     }
 }
@@ -135,7 +144,8 @@ impl Accounts {
             let (host, port, user) = (row.get(3)?, row.get(4)?, row.get(5)?);
             let sending = Sending { host: row.get(8)?, port: row.get(9)?, address: row.get(10)? };
             let sending = Some(sending).filter(|sending| !sending.host.is_empty());
-            Ok((key, Account { host, port, user, sending, sealed: row.get(6)?, since_ms: unsigned(row.get(7)?) }))
+            let (devices, sealed, since_ms) = (row.get(11)?, row.get(6)?, unsigned(row.get(7)?));
+            Ok((key, Account { host, port, user, sending, devices, sealed, since_ms }))
         })?;
         let mut accounts = Self::default();
         for row in rows {
@@ -264,6 +274,9 @@ impl Secrets {
             ("port", port.as_str()),
             ("user", account.user.as_str()),
         ];
+        if wanted.kind == AccountKind::Home {
+            fields.push(("devices", account.devices.as_str()));
+        }
         let sending = account.sending.as_ref().filter(|_| wanted.sends);
         let smtp_port = sending.map(|sending| sending.port.to_string()).unwrap_or_default();
         if let Some(Sending { host, port: _, address }) = sending {
@@ -320,10 +333,10 @@ impl Secrets {
         sealed: &Sealed,
         named: impl Fn(&str) -> Result<String, Refusal>,
     ) -> Result<AccountKept, Refusal> {
-        let AccountPut { of, host, port, user, smtp_host, smtp_port, address } = put;
+        let AccountPut { of, host, port, user, smtp_host, smtp_port, address, devices } = put;
         let key = key_of(of, &named)?;
         let host = host.to_ascii_lowercase();
-        if !is_host_name(&host) {
+        if !(is_host_name(&host) || key.1 == AccountKind::Home && is_address_literal(&host)) {
             let why =
                 format!("the host is {}; expected is the name of a server such as imap.example.org", shown(&host));
             return Err(invalid(why).remedy("a server of the house is reached by a name that the resolver knows"));
@@ -335,6 +348,7 @@ impl Secrets {
             return Err(invalid(why));
         }
         let sending = sending_of(key.1, &user, (smtp_host, smtp_port, address))?;
+        let devices = devices_of(key.1, &devices)?;
         let password = value_of(sealed)?;
         // IMAP has no way to say these (RFC 3501 §9).
         if password.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
@@ -352,7 +366,7 @@ impl Secrets {
         let no_random = || Refusal::new(RefusalCode::Unavailable, "policyd.random", "nothing can be sealed now");
         // A new password makes it no younger: which account is meant where none is named stays the same.
         let since_ms = before.unwrap_or_else(|| self.base.clock.wall_ms());
-        let mut account = Account { host, port, user, sending, sealed: Vec::new(), since_ms };
+        let mut account = Account { host, port, user, sending, devices, sealed: Vec::new(), since_ms };
         account.sealed = self.vault.borrow().seal_own(&account.bound_to(&key), &password).ok_or_else(no_random)?;
         let (person, kind, name) = &key;
         let line = format!(
@@ -377,7 +391,7 @@ impl Secrets {
         self.base
             .store
             .run(move |connection| {
-                let Account { host, port, user, sending, sealed, since_ms } = kept;
+                let Account { host, port, user, sending, devices, sealed, since_ms } = kept;
                 let (smtp_host, smtp_port, address) =
                     sending.map(|to| (to.host, to.port, to.address)).unwrap_or_default();
                 let values = params![
@@ -391,10 +405,11 @@ impl Secrets {
                     signed(since_ms),
                     smtp_host,
                     smtp_port,
-                    address
+                    address,
+                    devices
                 ];
                 let all = format!(
-                    "INSERT OR REPLACE INTO accounts ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+                    "INSERT OR REPLACE INTO accounts ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
                 );
                 connection.execute(&all, values).map(|_| ())
             })
@@ -478,6 +493,22 @@ pub(crate) fn named_in(arguments: &Value) -> Option<&str> {
     arguments.get(ARGUMENT).and_then(Value::as_str)
 }
 
+/// The devices of a house, as they were put.
+fn devices_of(kind: AccountKind, devices: &str) -> Result<String, Refusal> {
+    let list = devices.split(',').map(str::trim).collect::<Vec<_>>().join(",");
+    match (kind, devices.is_empty()) {
+        (AccountKind::Home, _) if is_devices(&list) => Ok(list),
+        (AccountKind::Home, _) => {
+            let why = format!("the devices are {}; expected are such as light.*,cover.blinds", shown(devices));
+            Err(invalid(why).remedy("`--devices` lists what may be looked at and switched"))
+        }
+        (AccountKind::Mail | AccountKind::Calendar, true) => Ok(String::new()),
+        (AccountKind::Mail | AccountKind::Calendar, false) => {
+            Err(invalid(format!("a {} account has no devices", kind.name())))
+        }
+    }
+}
+
 /// From where mail is sent, as it was put: server, port and address.
 fn sending_of(
     kind: AccountKind,
@@ -536,7 +567,9 @@ mod tests {
                 port: 465,
                 address: format!("{person}.work@example.org"),
             });
-            let mut account = Account { host, port: 993, user, sending, sealed: Vec::new(), since_ms: *since_ms };
+            let devices = String::new();
+            let mut account =
+                Account { host, port: 993, user, sending, devices, sealed: Vec::new(), since_ms: *since_ms };
             account.sealed = vault.seal_own(&account.bound_to(&key), b"app password").unwrap();
             (key, account)
         };
@@ -562,6 +595,16 @@ mod tests {
         assert_eq!(sends("Anna", None), None, "the one that it can be sent from");
         assert_eq!(sends("Anna", Some("main")).as_deref(), Some(NO_SENDING));
         assert_eq!(sends("Bruno", None).as_deref(), Some(NO_SENDING));
+    }
+
+    #[test]
+    fn devices_are_listed_for_a_house_and_for_nothing_else() {
+        let (mail, home) = (AccountKind::Mail, AccountKind::Home);
+        assert_eq!(devices_of(home, "light.*, cover.blinds").unwrap(), "light.*,cover.blinds");
+        assert_eq!(devices_of(mail, "").unwrap(), "");
+        for (kind, devices) in [(home, ""), (home, "*"), (home, "light.*\n"), (mail, "light.*")] {
+            assert!(devices_of(kind, devices).is_err(), "{devices:?}");
+        }
     }
 
     #[test]
@@ -610,6 +653,7 @@ mod tests {
             Account { host: "evil.example.org".to_owned(), ..account.clone() },
             Account { port: 994, ..account.clone() },
             Account { user: "bruno@example.org".to_owned(), ..account.clone() },
+            Account { devices: "lock.*".to_owned(), ..account.clone() },
             Account {
                 sending: Some(Sending {
                     host: "evil.example.org".to_owned(),

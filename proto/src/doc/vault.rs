@@ -108,7 +108,7 @@ pub enum AccountAnswer {
 pub struct AccountRow {
     /// Whose; `owner` where the owner is no person yet.
     pub person: String,
-    /// What it is for: `mail` or `calendar`.
+    /// What it is for: `mail`, `calendar` or `home`.
     pub kind: String,
     /// What it is called among those of this person and kind.
     pub name: String,
@@ -124,6 +124,8 @@ pub struct AccountRow {
     pub smtp_port: u16,
     /// The address that mail is sent from; empty where none is used.
     pub address: String,
+    /// The devices that may be looked at and switched, with commas between; empty where none are.
+    pub devices: String,
     /// When it was added, in milliseconds since the epoch.
     pub since_ms: u64,
 }
@@ -171,12 +173,12 @@ mod tests {
             "[]",
             r#"[{"person": "Anna", "kind": "mail", "name": "main", "host": "imap.example.org", "port": 993,
                 "user": "anna@example.org", "smtp_host": "smtp.example.org", "smtp_port": 465, "address": "anna@example.org",
-                "since_ms": 1}]"#,
+                "devices": "", "since_ms": 1}]"#,
             r#"{"person": "Anna", "kind": "mail", "name": "main"}"#,
         ]);
         round_trip::<AccountKept>(&[r#"{"account": {"person": "Anna", "kind": "mail", "name": "main",
             "host": "imap.example.org", "port": 993, "user": "anna", "smtp_host": "", "smtp_port": 0, "address": "",
-            "since_ms": 1}, "replaced": false}"#]);
+            "devices": "light.*", "since_ms": 1}, "replaced": false}"#]);
         round_trip::<SecretVersion>(&[r#"{"name": "imap", "version": 1}"#]);
     }
 }

@@ -118,6 +118,12 @@ impl std::fmt::Display for NetGrant {
     }
 }
 
+/// Whether this is an IPv4 address as it is always written. Nothing but an account of the owner's own words leads to one.
+#[must_use]
+pub fn is_address_literal(host: &str) -> bool {
+    host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.to_string() == host)
+}
+
 /// Whether this is a name of a host, strictly (design: sandbox §2): labels of `[a-z0-9-]`, at least two, no address
 /// literal, no trailing dot, no zone.
 #[must_use]
@@ -209,7 +215,7 @@ fn validate_capability(capability: &Capability) -> Result<(), ManifestError> {
             }
             Capability::Net(_) => (
                 NetGrant::parse(entry).is_some(),
-                "a host name such as `example.org` or `example.org:443`, `argument /url`, `account mail` or `account mail sending`",
+                "a host name such as `example.org` or `example.org:443`, `argument /url`, `account mail`, `account mail sending`, `account calendar` or `account home`",
             ),
             Capability::Exec(_) => (
                 entry == commands::ALL_LISTED || commands::refused(entry).is_none(),

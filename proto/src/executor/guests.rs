@@ -17,7 +17,7 @@ const CLOSED: [&str; 2] = ["executors", PEOPLE];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 53] = [
+pub const SHIPPED: [&str; 58] = [
     "archive_pack",
     "archive_unpack",
     "calendar_add",
@@ -43,6 +43,11 @@ pub const SHIPPED: [&str; 53] = [
     "fs_read",
     "fs_restore",
     "fs_write",
+    "home_act",
+    "home_list",
+    "home_restore",
+    "home_secure",
+    "home_state",
     "image_info",
     "imap_fetch",
     "imap_fetch_headers",

@@ -168,7 +168,9 @@ fn unfit(part: &Value, kind: Option<SlotKind>) -> Option<&'static str> {
             | SlotKind::Town
             | SlotKind::Stretch
             | SlotKind::Appointment
-            | SlotKind::Event,
+            | SlotKind::Event
+            | SlotKind::Device
+            | SlotKind::Entrance,
         ) => (!is_text).then_some("which is no text"),
     }
 }

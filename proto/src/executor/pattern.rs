@@ -173,6 +173,10 @@ names! {
         Appointment = "appointment",
         /// What takes place: words that begin with what people make appointments for.
         Event = "event",
+        /// A device of the house, or all of a kind: a few words with what people have there. Nothing that leads into the house.
+        Device = "device",
+        /// What leads into the house or guards it: a few words with a door, a gate, a lock, an alarm.
+        Entrance = "entrance",
     }
 }
 

@@ -9,6 +9,8 @@ pub const MAX_ACCOUNTS: usize = 16;
 pub const MAX_USER: usize = 254;
 /// The port of a server that takes mail to be sent where none is said: submission over TLS (RFC 8314 §3.3).
 pub const SMTP_PORT: u16 = 465;
+/// The longest list of devices, in bytes, and the most of them.
+pub const MAX_DEVICES: (usize, usize) = (4_096, 200);
 /// The name of an account where none is said.
 pub const MAIN: &str = "main";
 
@@ -20,6 +22,8 @@ words! {
         Mail,
         /// Calendars, by CalDAV.
         Calendar,
+        /// The devices of the house, by the REST API of Home Assistant.
+        Home,
     }
 
     /// The owner manages accounts. A document comes beside the answer, as JSON.
@@ -56,12 +60,14 @@ words! {
         pub smtp_port: u16,
         /// The address that mail is sent from; empty where the user name is one.
         pub address: String,
+        /// The devices that may be looked at and switched, as [`is_devices`] has them. For [`AccountKind::Home`] alone.
+        pub devices: String,
     }
 }
 
 impl AccountKind {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Mail, Self::Calendar];
+    pub const ALL: [Self; 3] = [Self::Mail, Self::Calendar, Self::Home];
 
     /// The name in manifests, commands and documents.
     #[must_use]
@@ -69,6 +75,7 @@ impl AccountKind {
         match self {
             Self::Mail => "mail",
             Self::Calendar => "calendar",
+            Self::Home => "home",
         }
     }
 
@@ -78,12 +85,51 @@ impl AccountKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The port of such servers where none is said: that of IMAP over TLS (RFC 8314 §3.2), and that of HTTPS.
+    /// The port of such servers where none is said: that of IMAP over TLS (RFC 8314 §3.2), that of HTTPS, and that of Home Assistant.
     #[must_use]
     pub const fn port(self) -> u16 {
         match self {
             Self::Mail => 993,
             Self::Calendar => 443,
+            Self::Home => 8123,
+        }
+    }
+}
+
+/// Whether this is a list of devices: names such as `light.kitchen`, or `light.*` for all of a kind, with commas between.
+#[must_use]
+pub fn is_devices(text: &str) -> bool {
+    let is_plain = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+    };
+    let is_device = |one: &str| {
+        one.trim().split_once('.').is_some_and(|(kind, name)| is_plain(kind) && (name == "*" || is_plain(name)))
+    };
+    text.len() <= MAX_DEVICES.0 && text.split(',').count() <= MAX_DEVICES.1 && text.split(',').all(is_device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_devices;
+
+    #[test]
+    fn devices_are_names_or_all_of_a_kind() {
+        for right in ["light.kitchen", "light.*", "light.*, cover.blinds_2,scene.evening"] {
+            assert!(is_devices(right), "{right}");
+        }
+        for wrong in [
+            "",
+            "*",
+            "light",
+            "light.",
+            "*.kitchen",
+            "light.kit*",
+            "light.a,,light.b",
+            "light.a;light.b",
+            "Light.a",
+            "light.a\n",
+        ] {
+            assert!(!is_devices(wrong), "{wrong:?}");
         }
     }
 }

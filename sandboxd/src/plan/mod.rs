@@ -6,6 +6,7 @@
 use metnos_proto::executor::NetGrant;
 use metnos_proto::ids::Blake3;
 use metnos_proto::json;
+use metnos_proto::msg::accounts::AccountKind;
 use serde::Serialize;
 
 use crate::confine::seccomp::Runs;
@@ -89,6 +90,8 @@ pub const WEB_FILE: &str = "/metnos/web.py";
 pub const MAIL_FILE: &str = "/metnos/mail.py";
 /// What executors that change a mailbox share, in the sandbox.
 pub const MAILBOX_FILE: &str = "/metnos/mailbox.py";
+/// What executors of the house share, in the sandbox.
+pub const HOUSE_FILE: &str = "/metnos/home.py";
 /// What executors that send mail share, in the sandbox.
 pub const SENDING_FILE: &str = "/metnos/sending.py";
 /// What executors of calendars share, in the sandbox.
@@ -445,6 +448,12 @@ impl Plan {
     #[must_use]
     pub fn sends_mail(&self) -> bool {
         self.grants().any(|grant| grant == NetGrant::Sending)
+    }
+
+    /// What the account is for that its calls come with.
+    #[must_use]
+    pub fn account(&self) -> Option<AccountKind> {
+        self.grants().find_map(|grant| grant.account())
     }
 
     fn grants(&self) -> impl Iterator<Item = NetGrant> {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use metnos_proto::msg::accounts::AccountKind;
 use metnos_proto::msg::common::Outcome;
 use metnos_proto::msg::sandboxd::{MAX_SECRET, MIN_REDACTED_SECRET};
 use metnos_proto::payload::Sealed;
@@ -32,6 +33,8 @@ pub enum AccountParts {
     Own,
     /// Also the server that takes mail to be sent, and from which address.
     Sending,
+    /// Also the devices of the house that it is about.
+    Home,
 }
 
 /// The servers of an account that came with a call: name and port.
@@ -47,10 +50,11 @@ impl AccountParts {
     /// What a call of this plan is given.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
-        match (plan.is_given_account(), plan.sends_mail()) {
-            (_, true) => Self::Sending,
-            (true, false) => Self::Own,
-            (false, false) => Self::None,
+        match plan.account() {
+            None => Self::None,
+            Some(AccountKind::Mail) if plan.sends_mail() => Self::Sending,
+            Some(AccountKind::Mail | AccountKind::Calendar) => Self::Own,
+            Some(AccountKind::Home) => Self::Home,
         }
     }
 
@@ -73,10 +77,19 @@ impl AccountParts {
             ("smtp_port", "465"),
             ("user", "birth"),
         ];
+        const HOME: &[(&str, &str)] = &[
+            ("devices", "light.*"),
+            ("host", "home.example"),
+            ("name", "birth"),
+            (PASSWORD, "birth of a password"),
+            ("port", "8123"),
+            ("user", "birth"),
+        ];
         match self {
             Self::None => &[],
             Self::Own => OWN,
             Self::Sending => SENDING,
+            Self::Home => HOME,
         }
     }
 }
@@ -154,7 +167,7 @@ impl Secrets {
     pub fn servers(&self) -> Servers<'_> {
         match self.account {
             AccountParts::None => Servers::default(),
-            AccountParts::Own => Servers { own: self.server("host", "port"), sending: None },
+            AccountParts::Own | AccountParts::Home => Servers { own: self.server("host", "port"), sending: None },
             AccountParts::Sending => {
                 Servers { own: self.server("host", "port"), sending: self.server("smtp_host", "smtp_port") }
             }

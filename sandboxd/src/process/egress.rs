@@ -8,7 +8,7 @@ use std::time::Duration;
 use metnos_egress::nursery;
 use metnos_egress::order::{MAX_PRIVATE, MAX_REPORT, MAX_RESOLVERS, Order, Rule};
 use metnos_proto::control::NetSettings;
-use metnos_proto::executor::{NetGrant, is_host_name};
+use metnos_proto::executor::{NetGrant, is_address_literal, is_host_name};
 use metnos_proto::msg::common::{MAX_VISITS, Visit};
 use metnos_proto::socket;
 use metnos_proto::sys::watch;
@@ -141,7 +141,7 @@ impl Report {
 /// The place that a rule of the plan means for this call, if it means one.
 fn of_rule(rule: &str, arguments: &Value, servers: Servers<'_>) -> Option<Rule> {
     let named = |server: Option<(&str, u16)>| {
-        let (host, port) = server.filter(|(host, _)| is_host_name(host))?;
+        let (host, port) = server.filter(|(host, _)| is_host_name(host) || is_address_literal(host))?;
         Some(Rule { host: host.to_owned(), below: false, port })
     };
     match NetGrant::parse(rule)? {
@@ -248,7 +248,12 @@ mod tests {
         let of_rule = |own| super::of_rule("account mail", &arguments, Servers { own, sending: None });
         assert_eq!(of_rule(Some(("imap.example.org", 993))), rule("imap.example.org", 993));
         assert_eq!(of_rule(None), None);
-        assert_eq!(of_rule(Some(("127.0.0.1", 993))), None);
+        assert_eq!(of_rule(Some(("127.1", 993))), None);
+        assert_eq!(
+            of_rule(Some(("192.168.1.10", 8123))),
+            rule("192.168.1.10", 8123),
+            "the helper looks whether it is listed"
+        );
         let both = Servers { own: Some(("imap.example.org", 993)), sending: Some(("smtp.example.org", 465)) };
         let of_rule = |rule| super::of_rule(rule, &arguments, both);
         assert_eq!(of_rule("account mail"), rule("imap.example.org", 993));

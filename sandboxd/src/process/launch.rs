@@ -15,8 +15,8 @@ use crate::confine::inner::{self, ProcessParts, ProcessRole};
 use crate::confine::order;
 use crate::confine::seccomp::{Filter, ListError, Runs, Stage};
 use crate::plan::{
-    CALENDAR_FILE, CHANGES_FILE, CONTACTS_FILE, DOCUMENTS_FILE, FILES_FILE, FIND_FILE, LISTS_FILE, MAIL_FILE,
-    MAILBOX_FILE, NET_FILE, Namespace, PROGRAMS_FILE, Plan, SENDING_FILE, TABLES_FILE, WALK_FILE, WEB_FILE,
+    CALENDAR_FILE, CHANGES_FILE, CONTACTS_FILE, DOCUMENTS_FILE, FILES_FILE, FIND_FILE, HOUSE_FILE, LISTS_FILE,
+    MAIL_FILE, MAILBOX_FILE, NET_FILE, Namespace, PROGRAMS_FILE, Plan, SENDING_FILE, TABLES_FILE, WALK_FILE, WEB_FILE,
 };
 use crate::process::frames::{self, Instruction};
 use crate::process::groups::{Group, Groups};
@@ -50,6 +50,8 @@ pub const WEB: &[u8] = include_bytes!("../../../executors/host/web.py");
 pub const CALENDAR: &[u8] = include_bytes!("../../../executors/host/calendar.py");
 /// What executors that change a calendar share, part of this binary.
 pub const CHANGES: &[u8] = include_bytes!("../../../executors/host/changes.py");
+/// What executors of the house share, part of this binary.
+pub const HOUSE: &[u8] = include_bytes!("../../../executors/host/home.py");
 /// What executors that send mail share, part of this binary.
 pub const SENDING: &[u8] = include_bytes!("../../../executors/host/sending.py");
 /// What executors that change a mailbox share, part of this binary.
@@ -223,7 +225,7 @@ impl Launcher {
     /// The digest of what makes Python's own modules use a call's connections, with what executors with network share.
     #[must_use]
     pub fn net_digest() -> Blake3 {
-        Blake3::of(&[NET, WEB, MAIL, MAILBOX, SENDING, CALENDAR, CHANGES].concat())
+        Blake3::of(&[NET, WEB, MAIL, MAILBOX, SENDING, CALENDAR, CHANGES, HOUSE].concat())
     }
 
     /// Whether the plan was made for what this sandboxd has.
@@ -311,6 +313,7 @@ impl Launcher {
                         (SENDING_FILE, SENDING),
                         (CALENDAR_FILE, CALENDAR),
                         (CHANGES_FILE, CHANGES),
+                        (HOUSE_FILE, HOUSE),
                     ],
                     connections,
                     world,

@@ -11,7 +11,7 @@ use crate::hunt::Hunt;
 use crate::oracle::Violation;
 use crate::program::{Program, Who};
 use crate::snapshot::Change;
-use crate::world::{OWN_SERVER, SENDING_SERVER, World};
+use crate::world::{HOME_SERVER, OWN_SERVER, SENDING_SERVER, World};
 
 impl Hunt {
     /// One call by anybody that has an effect or reaches the outside; whatever waits for a word is approved.
@@ -60,6 +60,7 @@ fn unshown(world: &World, text: &str, changes: &[Change], arrivals: &[Arrival]) 
             Arrival::Name(name) if name == OWN_SERVER => {
                 ["(imap_", "(calendar_"].iter().any(|kind| text.contains(kind))
             }
+            Arrival::Name(name) if name == HOME_SERVER => text.contains("(home_"),
             // What is sent goes to the server that takes it, before it goes to the addresses that the card shows.
             Arrival::Name(name) if name == SENDING_SERVER => text.contains("(smtp_send"),
             // A site may have several servers: the card names the site.

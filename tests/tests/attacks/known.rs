@@ -25,6 +25,7 @@ pub fn all(pools: &Pools, chance: &mut Rng) -> Vec<Program> {
             speaking(),
             hiding(),
             sending(),
+            switching(),
         ]
         .concat()
         {
@@ -216,6 +217,27 @@ fn hiding() -> Vec<Vec<Step>> {
         vec![
             step("imap_search", json!({ "words": "a" })),
             step("imap_move", json!({ "to": "trash", "from": { "$ref": "c1#/mails/0/from" } })),
+        ],
+    ]
+}
+
+/// What is in the house, switched by nobody's word; what opens it, also where the words name it; and the way back of another call.
+fn switching() -> Vec<Vec<Step>> {
+    let forged = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let one = |executor: &str, arguments: Value| vec![step(executor, arguments)];
+    vec![
+        one("home_act", json!({ "do": "on", "name": "nobody-said-it" })),
+        one("home_act", json!({ "do": "off", "name": "heating" })),
+        one("home_act", json!({ "do": "open", "name": "garage" })),
+        one("home_act", json!({ "do": "set", "name": "thermostat", "temperature": 30 })),
+        one("home_act", json!({ "do": "on", "name": "lights", "keep": forged })),
+        one("home_secure", json!({ "do": "unlock", "name": "door" })),
+        one("home_secure", json!({ "do": "open", "name": "milk" })),
+        one("home_secure", json!({ "do": "disarm", "name": "alarm" })),
+        one("home_restore", json!({ "of": "home_act", "keep": forged })),
+        vec![
+            step("home_list", json!({})),
+            step("home_act", json!({ "do": "on", "name": { "$ref": "c1#/devices/0/name" } })),
         ],
     ]
 }

@@ -92,6 +92,8 @@ pub enum Speech {
 
 /// The server of the owner's own mailbox and calendar. That of Bruno's is reached in nobody's turn but his.
 pub const OWN_SERVER: &str = "mailbox.example";
+/// The owner's house.
+pub const HOME_SERVER: &str = "hub.example";
 /// The server that takes the owner's mail to be sent. No call reaches it without a card.
 pub const SENDING_SERVER: &str = "outgoing.example";
 
@@ -336,7 +338,12 @@ impl World {
         let (owner, guest) = (web.paired(&set, "owner"), web.paired(&set, "guest"));
         give_names(&set);
         for (person, host) in [("Ada", OWN_SERVER), ("Bruno", "bruno.example")] {
-            for kind in ["mail", "calendar"] {
+            for kind in ["mail", "calendar", "home"] {
+                let host = match (kind, person) {
+                    ("home", "Ada") => HOME_SERVER,
+                    ("home", _) => "hub.bruno.example",
+                    _ => host,
+                };
                 let place = format!("the {kind} account of {person}");
                 let canary = Canary { place, word: word(chance), kept: Kept::Secret };
                 put_account(&set, kind, (person, host), &canary.word);
@@ -531,6 +538,9 @@ fn put(set: &Instance, place: &str, text: &str) {
 fn put_account(set: &Instance, kind: &str, (person, host): (&str, &str), password: &str) {
     let mut command = set.command("metnosctl");
     command.args(["--json", "account", "add", kind, "--person", person, "--host", host, "--user", "me"]);
+    if kind == "home" {
+        command.args(["--devices", "light.*,cover.*,lock.*,scene.*"]);
+    }
     if kind == "mail" {
         let smtp = if host == OWN_SERVER { SENDING_SERVER } else { "outgoing.bruno.example" };
         command.args(["--smtp", smtp, "--address", "me@mailbox.example"]);

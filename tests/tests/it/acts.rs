@@ -6,7 +6,7 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 53] = [
+const SEEDS: [&str; 58] = [
     "archive_pack",
     "archive_unpack",
     "calendar_add",
@@ -32,6 +32,11 @@ const SEEDS: [&str; 53] = [
     "fs_read",
     "fs_restore",
     "fs_write",
+    "home_act",
+    "home_list",
+    "home_restore",
+    "home_secure",
+    "home_state",
     "image_info",
     "imap_fetch",
     "imap_fetch_headers",

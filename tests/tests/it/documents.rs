@@ -357,6 +357,10 @@ const COMMANDS: &[(&str, How)] = &[
     ("metnosctl models set fast …", By("tests/tests/it/models.rs", "[\"models\", \"set\"")),
     ("metnosctl bench ask FILE --model configured", By("tests/tests/it/bench.rs", "\"configured\"")),
     ("metnosctl models test", By("tests/tests/it/models.rs", "[\"models\", \"test\"")),
+    (
+        "metnosctl account add home --host 192.168.1.10 --devices 'light.*,cover.*,climate.living_room,scene.*,switch.reading_lamp,lock.front_door'",
+        By("tests/tests/it/house.rs", "[\"account\", \"add\", \"home\""),
+    ),
     ("metnosctl telegram token", By("tests/tests/it/shapes.rs", "[\"telegram\", \"token\"")),
     ("metnosctl telegram status", Typed(0)),
     ("metnosctl daemon restart memoryd", Typed(0)),

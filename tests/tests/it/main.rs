@@ -28,6 +28,7 @@ mod guests;
 mod hooks;
 mod hostile;
 mod hour;
+mod house;
 mod http;
 mod http_limits;
 mod install;

@@ -14,13 +14,14 @@ const MARK: &str = "<!-- Generated from executors/: `UPDATE_GOLDEN=1 ./metnos te
 /// How many examples are shown of those that come first, and of those that come last.
 const EXAMPLES: usize = 2;
 /// The chapters: a title, and how the names of its executors begin.
-const CHAPTERS: [(&str, &[&str]); 9] = [
+const CHAPTERS: [(&str, &[&str]); 10] = [
     ("Files", &["fs_", "text_", "inbox_", "file_", "archive_", "image_"]),
     ("Notes and lists", &["note_", "list_"]),
     ("Tables", &["csv_", "json_", "table_"]),
     ("Documents", &["pdf_", "doc_"]),
     ("Mail", &["imap_", "smtp_"]),
     ("Calendar and time", &["calendar_", "clock_"]),
+    ("The house", &["home_"]),
     ("Web and weather", &["web_", "weather_"]),
     ("People", &["contact_", "notify", "telegram_"]),
     ("Programs and models", &["shell_", "llm_"]),

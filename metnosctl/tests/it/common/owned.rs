@@ -225,6 +225,7 @@ pub fn account(person: &str, name: &str, host: &str, port: u16, user: &str) -> A
         smtp_host: text("smtp.example.org"),
         smtp_port: 465,
         address: text("anna@example.org"),
+        devices: String::new(),
         since_ms: 1,
     }
 }

@@ -72,6 +72,22 @@ const APPOINTMENTS: &str = "dentist doctor vet hairdresser haircut barber plumbe
     colloquio esame visita controllo pranzo cena colazione aperitivo caffè caffe festa compleanno matrimonio concerto teatro \
     partita allenamento prova lezione corso chiamata videochiamata conferenza gita volo ferie vacanza evento incontro";
 
+/// What people have in a house and switch.
+const DEVICES: &str = "light lights lamp lamps heating heater heaters thermostat thermostats radiator radiators temperature fan fans plug plugs \
+    socket sockets blind blinds shutter shutters curtain curtains awning tv television oven boiler conditioning conditioner dishwasher washer dryer \
+    sprinkler sprinklers fireplace stereo speaker speakers vacuum humidifier dehumidifier purifier \
+    luce luci lampada lampade lampadario abatjour riscaldamento termostato termostati termosifone termosifoni temperatura ventilatore ventilatori \
+    presa prese tapparella tapparelle persiana persiane tenda tende tendone veneziana veneziane scuri tv televisione televisore forno caldaia stufa \
+    condizionatore condizionatori lavastoviglie lavatrice asciugatrice irrigazione camino aspirapolvere deumidificatore umidificatore";
+
+/// What leads into a house, or guards it.
+const ENTRANCES: &str = "door doors gate gates garage lock locks alarm shutter-door porta porte portone portoncino cancello cancelli cancelletto \
+    garage serranda saracinesca basculante serratura serrature allarme antifurto";
+
+/// What else may stand in the name of what leads into a house: "the alarm for seven" guards nothing.
+const OF_ENTRANCES: &str = "front back main side garden car house home shed cellar basement left right first second big small and of the my our \
+    principale ingresso retro giardino box casa cantina carraio pedonale destro sinistro destra sinistra grande piccolo di del della dell e il la";
+
 /// What says where something is put: "dinner in the oven" is no appointment.
 const ELSEWHERE: &str =
     "in into on onto to off under behind nel nella nello nei nelle sul sulla sullo su dentro sotto sopra";
@@ -139,6 +155,10 @@ pub enum Takes {
     Appointment,
     /// What takes place.
     Event,
+    /// A device of the house.
+    Device,
+    /// What leads into the house.
+    Entrance,
 }
 
 /// A value that a slot may take up.
@@ -219,6 +239,8 @@ impl Takes {
             Some(SlotKind::Stretch) => Self::Stretch,
             Some(SlotKind::Appointment) => Self::Appointment,
             Some(SlotKind::Event) => Self::Event,
+            Some(SlotKind::Device) => Self::Device,
+            Some(SlotKind::Entrance) => Self::Entrance,
             None => match want {
                 Want::Path => Self::Place(None),
                 Want::Url => Self::Url,
@@ -291,6 +313,8 @@ impl Takes {
             Self::Stretch => times(request, at, |words| when::stretch(words, lang, request.words.now)),
             Self::Appointment => times(request, at, |words| when::appointment(words, lang, request.words.now)),
             Self::Event => events(request, at, token, after),
+            Self::Device => devices(request, at, token, after, false),
+            Self::Entrance => devices(request, at, token, after, true),
         }
     }
 }
@@ -577,13 +601,26 @@ fn towns(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> V
 }
 
 fn number(token: &Token<'_>, whole: bool) -> Option<Value> {
-    if token.kind != Kind::Number {
-        return None;
-    }
-    match when::whole(token.text) {
+    let text = match token.kind {
+        Kind::Number => token.text,
+        // "40%" and "20°": the unit stands at the number.
+        Kind::Word => {
+            token.text.strip_suffix(['%', '°']).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?
+        }
+        Kind::File
+        | Kind::Folder
+        | Kind::Path
+        | Kind::Url
+        | Kind::Address
+        | Kind::Date
+        | Kind::Time
+        | Kind::Pattern
+        | Kind::Quoted => return None,
+    };
+    match when::whole(text) {
         Some(number) => Some(Value::from(number)),
         None if whole => None,
-        None => Some(Value::Number(serde_json::Number::from_f64(token.text.replace(',', ".").parse().ok()?)?)),
+        None => Some(Value::Number(serde_json::Number::from_f64(text.replace(',', ".").parse().ok()?)?)),
     }
 }
 
@@ -627,6 +664,18 @@ fn events(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> 
     let is_other = |word: &str| is_one_of(word, ELSEWHERE) || is_one_of(word, OF_REMINDERS);
     let is_elsewhere = |took: &Took| request.said[at..took.end].iter().any(|one| is_other(&one.plain));
     few(request, at, token, after).into_iter().filter(|took| !is_elsewhere(took)).collect()
+}
+
+/// A few words of which one is something in the house: what leads into it, or what does not.
+fn devices(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize, is_entrance: bool) -> Vec<Took> {
+    let of = |took: &Took, known: &str| request.said[at..took.end].iter().any(|one| is_one_of(&one.plain, known));
+    let is_known = |one: &said::Said| is_one_of(&one.plain, ENTRANCES) || is_one_of(&one.plain, OF_ENTRANCES);
+    let fits = |took: &Took| match of(took, ENTRANCES) {
+        true => is_entrance && request.said[at..took.end].iter().all(is_known),
+        false => !is_entrance && of(took, DEVICES),
+    };
+    let is_quoted = |took: &Took| took.value.is_some();
+    few(request, at, token, after).into_iter().filter(|took| !is_quoted(took) && fits(took)).collect()
 }
 
 /// The month that these words mean beside today, and how many months back: "last month".

@@ -280,7 +280,9 @@ impl Run<'_> {
             | Takes::Town
             | Takes::Stretch
             | Takes::Appointment
-            | Takes::Event => true,
+            | Takes::Event
+            | Takes::Device
+            | Takes::Entrance => true,
         }
     }
 }
