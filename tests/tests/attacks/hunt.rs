@@ -121,10 +121,21 @@ impl Hunt {
         for at in (1..pairs.len()).rev() {
             pairs.swap(at, usize::try_from(chance.below(at as u64 + 1)).unwrap_or(at));
         }
-        for pair in &pairs {
-            if Instant::now() < self.last {
-                self.try_chain(&mut chance, Who::Owner, pair);
+        let mut left: BTreeSet<[&String; 2]> = pairs.iter().copied().collect();
+        for [first, second] in &pairs {
+            if Instant::now() >= self.last || !left.contains(&[*first, *second]) {
+                continue;
             }
+            // With a third one behind them, three pairs are tried in one turn.
+            let is_new = |third: &&String| left.contains(&[*first, *third]) && left.contains(&[*second, *third]);
+            let third = names.iter().find(|third| *third != *second && is_new(third));
+            let chain: Vec<&String> = [*first, *second].into_iter().chain(third).collect();
+            for (at, before) in chain.iter().enumerate() {
+                for after in &chain[at + 1..] {
+                    left.remove(&[*before, *after]);
+                }
+            }
+            self.try_chain(&mut chance, Who::Owner, &chain);
         }
         println!("all pairs were tried: {} programs", self.counts.programs);
         // How many of them do something is left to chance: it is tried until enough have.
