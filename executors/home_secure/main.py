@@ -1,10 +1,14 @@
-"""Locks, unlocks, opens or closes what leads into the house, or arms and disarms its alarm: one device, and never without a yes."""
+"""Locks, unlocks, opens or closes what leads into the house, or arms and disarms its alarm, and never without a yes.
+
+What opens the house is one device; what closes it may be all of them: "lock the doors".
+"""
 
 import time
 
-from metnos_home import House, Refused, answer, is_guarded, meant, plain, told
+from metnos_home import House, Refused, answer, are_several, is_guarded, meant, plain, told
 
-WITHIN, EVERY = 8.0, 0.4
+# How many are closed by one call, how long they are waited for in all, and how often they are looked at, in seconds.
+MOST, WITHIN, EVERY = 20, 8.0, 0.4
 ACTIONS = {
     "lock": {"lock": ("lock", ("locked", "locking")), "unlock": ("unlock", ("unlocked", "unlocking")), "open": ("unlock", ("unlocked", "unlocking")),
              "close": ("lock", ("locked", "locking"))},
@@ -14,36 +18,51 @@ ACTIONS = {
 }
 
 
+# What makes the house safer.
+CLOSING = ("lock", "close", "arm")
+
+
 def act(args, ctx):
-    house = House(ctx)
+    house, do = House(ctx), args["do"]
     try:
         found = [device for device in meant(house.devices(), args["name"]) if is_guarded(device)]
         if not found:
             raise Refused("NotFound", f"no listed lock, alarm, gate or garage is called {plain(args['name'])}")
-        # "Lock the door" is not about the garage door, which has no lock.
-        found = [device for device in found if args["do"] in ACTIONS[device["kind"]]] or found
-        if len(found) > 1:
-            raise Refused("Several", f"several are called so: {', '.join(device['name'] for device in found[:8])}")
-        device = found[0]
-        how = ACTIONS[device["kind"]].get(args["do"])
-        if how is None:
-            raise Refused("CannotDo", f"{device['name']}: that cannot be done with it")
-        service, shows = how
-        if device["state"] in shows:
+        # "Lock the doors" is not about the garage door, which has no lock.
+        able = [device for device in found if do in ACTIONS[device["kind"]]]
+        if not able:
+            raise Refused("CannotDo", f"{', '.join(device['name'] for device in found[:8])}: that cannot be done with it")
+        if len(able) > 1 and not (do in CLOSING and are_several(args["name"])):
+            raise Refused("Several", f"several are called so: {', '.join(device['name'] for device in able[:8])}")
+        if len(able) > MOST:
+            raise Refused("Several", f"{len(able)} are called so; at most {MOST} are closed at once")
+        left = {device["entity"]: device for device in able if device["state"] not in shown(device, do)}
+        if not left:
             raise Refused("Already", "it is so already")
-        house.call(service, device["entity"])
-        until = time.monotonic() + min(WITHIN, ctx.remaining() - 2)
-        while True:
-            now = house.state(device["entity"])
-            if now is not None and now["state"] in shows:
+        for device in left.values():
+            house.call(ACTIONS[device["kind"]][do][0], device["entity"])
+        done, until = [], time.monotonic() + min(WITHIN, ctx.remaining() - 2)
+        while left:
+            states = [now for now in map(house.state, left) if now is not None and now["state"] in shown(now, do)]
+            done += [told(now) for now in states]
+            for now in states:
+                del left[now["entity"]]
+            if not left or time.monotonic() >= until:
                 break
-            if time.monotonic() >= until:
-                raise Refused("NotDone", f"{house.place} was told, and does not show it; it may want a code")
             time.sleep(EVERY)
+        if left:
+            names = ", ".join(device["name"] for device in left.values())
+            raise Refused("NotDone", f"{house.place} was told, and does not show it of {names}; it may want a code")
     finally:
         house.close()
-    said = told(now)
-    return {"ok": True, "account": house.name, "do": args["do"], "name": device["name"], "english": said["english"], "italian": said["italian"]}
+    first = done[0]
+    names = [one["name"] for one in done]
+    return {"ok": True, "account": house.name, "do": do, "names": names, "english": first["english"], "italian": first["italian"]}
+
+
+def shown(device, do):
+    """What the device shows when it was done, or is being done."""
+    return ACTIONS[device["kind"]][do][1]
 
 
 def run(args, ctx):

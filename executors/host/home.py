@@ -32,7 +32,7 @@ KINDS = {
     "alarm_control_panel": "alarm antifurto allarme",
 }
 PLURALS = ("lights lamps luci lampade switches plugs prese interruttori fans ventilatori blinds shutters curtains covers tapparelle persiane tende "
-           "serrande veneziane avvolgibili heating riscaldamento radiators termosifoni thermostats termostati scenes scenari locks serrature").split()
+           "serrande veneziane avvolgibili doors gates porte cancelli windows finestre heating riscaldamento radiators termosifoni thermostats termostati scenes scenari locks serrature").split()
 # Words that say nothing of which one is meant.
 FILLERS = ("the a an my our all every of in on at il lo la l i gli le un una del dello della dell dei degli delle di in nel nello nella nell nei nelle "
            "al allo alla all ai alle da dal dalla tutte tutti tutto tutta mio mia nostro nostra room stanza").split()
@@ -161,9 +161,19 @@ def is_of(device, kind):
 
 def is_same(said, known):
     """Whether two words are the same, but for an ending (`camera` and `camere`), or mean the same in both languages."""
-    if said == known or len(said) > 3 and len(known) > 3 and said[:-1] == known[:-1]:
+    if said == known or said == known + "s" or len(said) > 3 and len(known) > 3 and said[:-1] == known[:-1]:
         return True
     return any({said, known} <= {word, *others.split()} for word, others in SAME.items())
+
+
+def known(device):
+    """The words of a device's name and room."""
+    return folded(f"{device['name']} {device['room']} {device['entity'].partition('.')[2]}")
+
+
+def is_in(device, room):
+    """Whether a device is in this room, by its room or its name."""
+    return all(any(is_same(word, own) for own in known(device)) for word in folded(room) if word not in FILLERS)
 
 
 def meant(devices, name):
@@ -174,9 +184,6 @@ def meant(devices, name):
     # "The blinds" are not the garage, which is a cover as well.
     of_kind = [device for device in devices if not kinds or any(is_of(device, kind) for kind in kinds) and not (device["kind"] == "cover" and is_guarded(device))]
 
-    def known(device):
-        return folded(f"{device['name']} {device['room']} {device['entity'].partition('.')[2]}")
-
     # A device may be called "lamp" and be a switch.
     whole = [device for device in devices if words and all(any(is_same(word, own) for own in known(device)) for word in words)]
     found = [device for device in of_kind if all(any(is_same(word, own) for own in known(device)) for word in rest)]
@@ -186,12 +193,17 @@ def meant(devices, name):
     return exact or (found if kinds else whole) or whole
 
 
+def are_several(name):
+    """Whether the words mean more than one."""
+    return any(word in PLURALS or word in ("all", "every", "tutte", "tutti") for word in folded(name))
+
+
 def chosen(devices, name):
     """The devices that are to be switched: one, or several where the words say so."""
     found = meant(devices, name)
     if not found:
         raise Refused("NotFound", f"no listed device is called {plain(name)}")
-    several = any(word in PLURALS or word in ("all", "every", "tutte", "tutti") for word in folded(name))
+    several = are_several(name)
     rooms = {device["room"] for device in found}
     if len(found) > 1 and not several and not (len(rooms) == 1 and rooms != {""} and len({device["kind"] for device in found}) == 1):
         raise Refused("Several", f"several are called so: {', '.join(device['name'] for device in found[:8])}")

@@ -21,6 +21,7 @@ HOUSE = {
     "cover.bedroom": ["open", {"friendly_name": "Bedroom blinds", "current_position": 100, "device_class": "blind"}, "Bedroom"],
     "cover.garage": ["closed", {"friendly_name": "Garage door", "device_class": "garage"}, ""],
     "lock.front": ["locked", {"friendly_name": "Front door"}, "Hall"],
+    "lock.cellar": ["unlocked", {"friendly_name": "Cellar door"}, "Cellar"],
     "scene.evening": ["2026-01-01T00:00:00", {"friendly_name": "Evening", "entity_id": ["light.kitchen", "light.living"]}, ""],
     "switch.gate_opener": ["off", {"friendly_name": "Gate opener"}, "Garden"],
     "cover.all": ["open", {"friendly_name": "Ground floor", "entity_id": ["cover.bedroom", "cover.garage"]}, ""],

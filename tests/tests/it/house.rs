@@ -157,12 +157,16 @@ fn what_opens_the_house_is_done_after_a_yes_and_told_as_it_is() {
     for (words, device, before, after) in [
         ("open the garage", "cover.garage", "closed", "open"),
         ("unlock the front door", "lock.front", "locked", "unlocked"),
-        ("chiudi a chiave la porta", "lock.front", "unlocked", "locked"),
+        ("chiudi a chiave la porta dell'ingresso", "lock.front", "unlocked", "locked"),
     ] {
         assert_eq!(house.state(device), before, "{words}");
         let done = agreed(&set, words);
         assert_eq!(house.state(device), after, "{words}: {done:#}");
     }
+    // What closes may be all of them.
+    assert_eq!(house.ask(&json!({ "set": "unlocked", "of": "lock.front" })), "ok");
+    let done = agreed(&set, "lock all the doors");
+    assert!(house.state("lock.front") == "locked" && house.state("lock.cellar") == "locked", "{done:#}");
     // Not by the way of the others, not even as a part of a scene or a group, nor by a plug that is wired to a gate.
     for arguments in [
         ["do=open", "name=garage"],
