@@ -37,10 +37,18 @@ pub enum Kind {
     Shopping,
     /// Ways, traffic, places nearby and when they open.
     Maps,
+    /// What stands somewhere on the web.
+    Search,
+    /// Texts in another language.
+    Translation,
+    /// Jokes, stories, poems, games.
+    Fun,
+    /// What stands in an encyclopedia.
+    Knowledge,
 }
 
 impl Kind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 14] = [
         Self::Reminder,
         Self::Mail,
         Self::Calendar,
@@ -51,6 +59,10 @@ impl Kind {
         Self::News,
         Self::Shopping,
         Self::Maps,
+        Self::Search,
+        Self::Translation,
+        Self::Fun,
+        Self::Knowledge,
     ];
 
     /// Its name in the table and in the texts.
@@ -67,7 +79,17 @@ impl Kind {
             Self::News => "news",
             Self::Shopping => "shopping",
             Self::Maps => "maps",
+            Self::Search => "search",
+            Self::Translation => "translation",
+            Self::Fun => "fun",
+            Self::Knowledge => "knowledge",
         }
+    }
+
+    /// Whether a language model can do it, also a small one.
+    #[must_use]
+    pub const fn is_for_models(self) -> bool {
+        matches!(self, Self::Translation | Self::Fun | Self::Knowledge)
     }
 }
 

@@ -22,6 +22,8 @@ pub enum InstanceQuestion {
     GoodNight,
     /// Which languages are understood.
     Languages,
+    /// That something was wrong.
+    Wrong,
 }
 
 const ITSELF: [(&str, Lang); 37] = [
@@ -193,7 +195,7 @@ const GOOD_NIGHT: [(&str, Lang); 12] = [
     ("vado a letto", Lang::It),
 ];
 
-const LANGUAGES: [(&str, Lang); 20] = [
+const LANGUAGES: [(&str, Lang); 28] = [
     ("do you speak italian", Lang::En),
     ("do you speak english", Lang::En),
     ("do you understand italian", Lang::En),
@@ -204,6 +206,14 @@ const LANGUAGES: [(&str, Lang); 20] = [
     ("which languages do you speak", Lang::En),
     ("what languages do you speak", Lang::En),
     ("which languages do you understand", Lang::En),
+    ("speak italian", Lang::En),
+    ("speak english", Lang::En),
+    ("talk italian", Lang::En),
+    ("talk english", Lang::En),
+    ("parla italiano", Lang::It),
+    ("parla inglese", Lang::It),
+    ("parla in italiano", Lang::It),
+    ("parla in inglese", Lang::It),
     ("parli italiano", Lang::It),
     ("parli inglese", Lang::It),
     ("capisci l'italiano", Lang::It),
@@ -214,6 +224,28 @@ const LANGUAGES: [(&str, Lang); 20] = [
     ("parli anche italiano", Lang::It),
     ("che lingue parli", Lang::It),
     ("quali lingue parli", Lang::It),
+];
+const WRONG: [(&str, Lang); 20] = [
+    ("that was wrong", Lang::En),
+    ("that is wrong", Lang::En),
+    ("that's wrong", Lang::En),
+    ("you were wrong", Lang::En),
+    ("you are wrong", Lang::En),
+    ("that is not what i wanted", Lang::En),
+    ("that's not what i wanted", Lang::En),
+    ("that is not what i meant", Lang::En),
+    ("that's not what i meant", Lang::En),
+    ("you misunderstood", Lang::En),
+    ("you misunderstood me", Lang::En),
+    ("you made a mistake", Lang::En),
+    ("hai sbagliato", Lang::It),
+    ("è sbagliato", Lang::It),
+    ("ti sei sbagliato", Lang::It),
+    ("non è quello che volevo", Lang::It),
+    ("non volevo questo", Lang::It),
+    ("non intendevo questo", Lang::It),
+    ("non hai capito", Lang::It),
+    ("hai capito male", Lang::It),
 ];
 /// What may stand before such words, and behind them.
 const LEADS: [&str; 10] = ["and", "but", "so", "ma", "e", "allora", "ehi", "hey", "well", "ok"];
@@ -250,7 +282,7 @@ fn whole(text: &str) -> Option<(InstanceQuestion, Lang)> {
     known(&said).or_else(|| known(without_lead)).or_else(|| without_tail(&said))
 }
 
-const LISTS: [(InstanceQuestion, &[(&str, Lang)]); 8] = [
+const LISTS: [(InstanceQuestion, &[(&str, Lang)]); 9] = [
     (InstanceQuestion::Itself, &ITSELF),
     (InstanceQuestion::Waiting, &WAITING),
     (InstanceQuestion::Approving, &APPROVING),
@@ -259,6 +291,7 @@ const LISTS: [(InstanceQuestion, &[(&str, Lang)]); 8] = [
     (InstanceQuestion::Goodbye, &GOODBYE),
     (InstanceQuestion::GoodNight, &GOOD_NIGHT),
     (InstanceQuestion::Languages, &LANGUAGES),
+    (InstanceQuestion::Wrong, &WRONG),
 ];
 
 #[cfg(test)]

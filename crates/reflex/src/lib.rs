@@ -35,6 +35,9 @@ use words::token::Token;
 
 /// The most words that are looked at, in bytes.
 pub const MAX_WORDS: usize = metnos_proto::request::MAX_REQUEST;
+/// The argument by which a call names an account of its person.
+const ACCOUNT: &str = "/account";
+
 /// The most candidates that are looked at.
 pub const MAX_CANDIDATES: usize = 512;
 /// The most different words with a meaning in one request.
@@ -301,6 +304,7 @@ impl Reflex<'_> {
                 instance_questions::InstanceQuestion::GoodNight => {
                     answer::speech::good_night(lang, &self.envelope.home)
                 }
+                instance_questions::InstanceQuestion::Wrong => answer::speech::sorry(lang),
                 instance_questions::InstanceQuestion::Languages => answer::speech::languages(lang),
                 instance_questions::InstanceQuestion::Person if self.envelope.home.person.is_empty() => {
                     let said = dialogue::introduction(self.envelope, lang);
@@ -395,7 +399,10 @@ impl Reflex<'_> {
             // "Write hello into …" is an example of ours; "say hello to …" is none.
             return self.exactly(words)?.ok_or(Doubt::Unknown).map(Some);
         }
-        if words::grammar::is_for_later(tokens, words::grammar::quoted_from(tokens)) {
+        // "What should I cook tonight?" asks now.
+        if !words::grammar::asks_now(tokens)
+            && words::grammar::is_for_later(tokens, words::grammar::quoted_from(tokens))
+        {
             return Err(Doubt::Later);
         }
         self.exactly(words)
@@ -592,7 +599,10 @@ impl Reflex<'_> {
     /// the order of the executors.
     fn first_example(&self) -> Option<&str> {
         let mut found: Vec<(bool, usize, &str)> = Vec::new();
-        for (at, ability) in self.abilities.iter().enumerate().filter(|(_, one)| one.candidate.class == READ) {
+        // What needs an account may have none here.
+        let is_ready = |one: &Ability| !one.candidate.roles.iter().any(|(pointer, _)| pointer == ACCOUNT);
+        let reads = |one: &Ability| one.candidate.class == READ && is_ready(one);
+        for (at, ability) in self.abilities.iter().enumerate().filter(|(_, one)| reads(one)) {
             for (text, _) in ability.examples(self.lang).into_iter().take(TRIED_OF_ONE) {
                 let Some(one) = self.call_of(text).filter(|one| one.ability == at && one.producer.is_none()) else {
                     continue;

@@ -37,6 +37,7 @@ habit = You have asked me this on five days at about { $time }. If you say “{ 
 last-exchange = You said “{ $said }”, and I answered: “{ $answer }”
 last-done = You said “{ $said }”, and that is done.
 hint = I did nothing by myself. If you want it done, say “yes” or “{ $example }”.
+nothing-to-stop = All right. Nothing is under way; what waits for your decision is on its card.
 nothing-asks = Nothing waits for a yes or a no in words. What waits for your decision is on its card: answer it there. All of them: `metnosctl approval list`.
 reminder-made = I will remind { $who ->
     [none] you
@@ -178,7 +179,11 @@ cannot-yet = { $kind ->
     [phone] I cannot make calls, nor send messages to anybody but the people of the household whom I know by name (`metnosctl people add`).
     [news] I cannot look up the news yet.
     [shopping] I cannot buy, order or pay anything yet.
+    [search] I cannot search the web yet. I can read a page whose address you type (“read https://example.org”).
     [maps] I cannot look up ways, traffic, timetables or places nearby yet.
+    [translation] I cannot translate by myself; with a language model I can.
+    [fun] I know no jokes, stories or games by myself; with a language model I do.
+    [knowledge] I know what you tell me and what stands in your files, and not the rest of the world; a language model does.
    *[other] I cannot do that yet ({ $kind }).
 } I did nothing, and noted the wish.
 goodbye = Goodbye{ $person ->
@@ -186,6 +191,7 @@ goodbye = Goodbye{ $person ->
    *[other] , { $person }
 }.
 looked-up = I cannot answer that by myself, but this stands in your files:
+sorry = I am sorry. Say “undo” to take back what I did last, and tell me again in other words.
 languages = I understand English and Italian. Write in either; I answer in the same.
 good-night = Good night{ $person ->
     [none] {""}

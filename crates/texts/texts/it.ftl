@@ -37,6 +37,7 @@ habit = Me l’hai chiesto in cinque giorni, sempre verso le { $time }. Se mi di
 last-exchange = Mi hai detto «{ $said }», e ho risposto: «{ $answer }»
 last-done = Mi hai detto «{ $said }», ed è fatto.
 hint = Da solo non ho fatto nulla. Se vuoi che lo faccia, di’ «sì» oppure «{ $example }».
+nothing-to-stop = Va bene. Non c’è niente in corso; quello che aspetta una tua decisione è sulla sua scheda.
 nothing-asks = Niente aspetta un sì o un no a parole. Ciò che aspetta una tua decisione sta sulla sua scheda: rispondi lì. Tutte: `metnosctl approval list`.
 reminder-made = { $who ->
     [none] Te lo ricorderò
@@ -178,7 +179,11 @@ cannot-yet = { $kind ->
     [phone] Non so telefonare, né mandare messaggi ad altri che a chi in casa conosco per nome (`metnosctl people add`).
     [news] Non so ancora cercare le notizie.
     [shopping] Non so ancora comprare, ordinare o pagare.
+    [search] Non so ancora cercare in rete. Posso leggere una pagina di cui scrivi l’indirizzo («leggi https://example.org»).
     [maps] Non so ancora cercare strade, traffico, orari o posti qui vicino.
+    [translation] Da solo non so tradurre; con un modello linguistico sì.
+    [fun] Da solo non conosco barzellette, storie o giochi; con un modello linguistico sì.
+    [knowledge] So quello che mi dici e quello che c’è nei tuoi file, non il resto del mondo; un modello linguistico sì.
    *[other] Non so ancora farlo ({ $kind }).
 } Non ho fatto niente, e ho annotato il desiderio.
 goodbye = Arrivederci{ $person ->
@@ -186,6 +191,7 @@ goodbye = Arrivederci{ $person ->
    *[other] , { $person }
 }.
 looked-up = Da solo non so rispondere, ma nei tuoi file c’è scritto:
+sorry = Mi dispiace. Di’ «annulla» per annullare l’ultima cosa che ho fatto, e dimmelo con altre parole.
 languages = Capisco l’italiano e l’inglese. Scrivimi come preferisci: ti rispondo nella stessa lingua.
 good-night = Buonanotte{ $person ->
     [none] {""}

@@ -226,6 +226,18 @@ pub fn good_night(lang: Lang, home: &Home) -> String {
     tell(lang, Key::GoodNight, &[("person", person(home).into())]) + "\n"
 }
 
+/// What somebody is told who says that something was wrong.
+#[must_use]
+pub fn sorry(lang: Lang) -> String {
+    say(lang, Key::Sorry) + "\n"
+}
+
+/// The answer to words that stop something, where nothing is under way.
+#[must_use]
+pub fn nothing_to_stop(lang: Lang) -> String {
+    say(lang, Key::NothingToStop) + "\n"
+}
+
 /// Which languages are understood.
 #[must_use]
 pub fn languages(lang: Lang) -> String {

@@ -22,6 +22,7 @@ const WANTING: &str = "
     we|i have|ve run out of
     there is|s no more
     we need to buy|get
+    we need [some|more]
     we|i have|ve to buy
     e finito il|lo|l
     e finita la|l
@@ -36,7 +37,7 @@ const WANTING: &str = "
     c e da comprare
     devo comprare";
 /// What is said to be bought or wanting, and stands on no list: not milk, but time.
-const NO_GOODS: &str = "time|luck|patience|ideas|money|space|gas|petrol|fuel|battery|words|options|steam|energy|breath|car|house|flat|\
+const NO_GOODS: &str = "to|help|you|talk|rest|sleep|advice|holidays|time|luck|patience|ideas|money|space|gas|petrol|fuel|battery|words|options|steam|energy|breath|car|house|flat|\
     tickets|shares|tempo|pazienza|idee|soldi|benzina|batteria|film|scuola|partita|lavoro|compiti|vacanze|vacanza|estate|festa|macchina|casa|\
     auto|cena|pranzo|lezione|riunione|gioco|serie|libro|biglietti|biglietto|regalo|regali|mamma|papa|nonna|nonno|respiro|spazio|parole";
 /// What is no household good as it is bought: "a new car".

@@ -104,12 +104,15 @@ pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Ki
         asks.iter().find_map(|(ask, _)| impossible::kind_of(&Phrase::of(ask.what.first()?, envelope.lang)?.plain()))
     };
     let kind = impossible::kind_of(&phrase.plain()).or_else(at_a_time);
-    if let Some(kind) = kind.filter(|kind| !possible.contains(kind)) {
+    if let Some(kind) = kind.filter(|kind| !possible.contains(kind) && !kind.is_for_models()) {
         return Reply::Cannot(Unable { text: speech::cannot(phrase.lang, kind), is_wish: true });
     }
     if let Some(kind) = kind {
-        // Such things are done here, and these words for it are not understood: what is, is said.
+        // Such things are done here, and these words for it are not understood: what is, is said. Or a model does them.
         return Reply::NotUnderstood(speech::cannot(phrase.lang, kind));
+    }
+    if phrase.only_refuses() {
+        return Reply::Cannot(Unable { text: speech::nothing_to_stop(phrase.lang), is_wish: false });
     }
     if phrase.only_agrees() {
         return Reply::Cannot(Unable { text: speech::nothing_asks(phrase.lang), is_wish: false });

@@ -58,6 +58,7 @@ fn judge(reply: &Reply, want: &Value) -> Result<bool, ()> {
             let marks: &[&str] = match kind.as_str() {
                 "not-again" => &["I do not repeat", "Non ripeto"],
                 "nothing-asks" => &["Nothing waits for", "Niente aspetta"],
+                "nothing-stops" => &["Nothing is under way", "Non c’è niente in corso"],
                 "which" => &["Which one:", "Quale:"],
                 "left-alone" => &["All right", "Va bene"],
                 "by-name" => &["Say the name", "Di’ il nome"],

@@ -414,6 +414,18 @@ fn half(phrase: &Phrase<'_>, now: &Zoned, people: &[PersonNamed]) -> Option<Half
         joint && at + 1 < phrase.len() && is_time(at + 1)
     };
     let mut about: Vec<usize> = own[begin..].iter().copied().filter(|at| !joins_time(at)).collect();
+    let early = rings && own[..head].iter().any(|at| WAKES.contains(&phrase.words[*at].plain.as_str()));
+    let mut when: Vec<String> =
+        spans.iter().filter_map(|span| phrase.text.get(span.clone())).map(str::to_owned).collect();
+    // "An alarm for 7": what it is about is its hour.
+    if let [at] = about[..]
+        && early
+        && when.is_empty()
+        && metnos_when::bare_hour(phrase.typed(at, at + 1), language_of(phrase.lang)).is_some()
+    {
+        when.push(phrase.typed(at, at + 1).to_owned());
+        about.clear();
+    }
     if let Some(named) = named.filter(|_| about.is_empty()) {
         about = own[named].to_vec();
     }
@@ -422,9 +434,7 @@ fn half(phrase: &Phrase<'_>, now: &Zoned, people: &[PersonNamed]) -> Option<Half
         about = noun.map_or(&own[..head], |at| &own[at..=at]).to_vec();
     }
     let what = parts(phrase, &about);
-    let when = spans.iter().filter_map(|span| phrase.text.get(span.clone())).map(str::to_owned).collect();
     let fits = what.iter().map(String::len).sum::<usize>() <= MAX_WHAT && what.len() <= MAX_PARTS;
-    let early = rings && own[..head].iter().any(|at| WAKES.contains(&phrase.words[*at].plain.as_str()));
     fits.then_some(Half { lang: phrase.lang, what, when, early, to })
 }
 
@@ -532,7 +542,9 @@ fn whole(half: Half, now: &Zoned) -> Asked {
     if when.is_empty() {
         return Asked::Unclear(reminders::when(lang, &what.join(" "), &to));
     }
-    let reading = read(&when.join(" "), lang, now);
+    let words = when.join(" ");
+    let hour = early.then(|| metnos_when::bare_hour(&words, language_of(lang))).flatten();
+    let reading = read(hour.as_deref().unwrap_or(&words), lang, now);
     let is_morning = |one: &Reading| one.start.as_ref().is_some_and(|start| start.hour() < 12);
     let settled = early && reading.readings.iter().any(is_morning);
     if reading.kind == Kind::None && !settled {

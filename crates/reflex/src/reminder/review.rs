@@ -10,7 +10,7 @@ use super::{beside_time, languages, now_of};
 use crate::words::phrase::Phrase;
 
 /// Words of which one stands in every such question.
-const KEYS: &str = "happened|happen|did|done|summary|summarise|summarize|review|recap|report|day|daily|evening|successo|accaduto|fatto|\
+const KEYS: &str = "new|novita|chiesto|happened|happen|did|done|summary|summarise|summarize|review|recap|report|day|daily|evening|successo|accaduto|fatto|\
     combinato|riassunto|riassumi|riassumimi|riepilogo|riepiloga|riepilogami|resoconto|rendiconto|giornata|andata|bilancio";
 /// Questions beside which a time stands.
 const TIMED: &str = "
@@ -42,6 +42,9 @@ const TIMED: &str = "
     riassumi|riassumimi|riepiloga|riepilogami [la] [giornata]";
 /// Questions that mean today where no time stands.
 const TODAY: &str = "
+    what is|s new [today|here]
+    anything new [today|here]
+    [ci sono|qualche] novita [oggi]
     how was my|our|the day
     how did my|our|the day go
     [give|show|tell|send] [me|us] [a|the|my|our] [short|quick] summary|review|recap|report of the|my|our day

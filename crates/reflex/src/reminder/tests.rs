@@ -41,6 +41,7 @@ fn reminders_are_found_with_what_and_when_in_both_languages() {
         ("remind us about the school play next Friday at 17:00", "the school play", "next Friday at 17:00"),
         ("set a timer for 10 minutes", "timer", "10 minutes"),
         ("set an alarm for 7:15 tomorrow", "alarm", "7:15 tomorrow"),
+        ("set an alarm for 7", "alarm", "7"),
         ("wake me up tomorrow at 6:30", "wake me up", "tomorrow at 6:30"),
         ("set a reminder for tomorrow at 18:00 to buy flowers", "buy flowers", "tomorrow at 18:00"),
         ("don't let me forget the cake on Saturday at 10:30", "the cake", "on Saturday at 10:30"),

@@ -69,7 +69,32 @@ pub fn answer(text: &str, lang: Lang) -> Option<String> {
     let all = lexer::lexemes(text, lang).filter(|all| (2..=MAX_LEXEMES).contains(&all.len()))?;
     let framed = framed(&all);
     let all = without_tail(&all[framed..]);
-    units::answer(all, lang).or_else(|| sum(text, all, framed > 0, lang))
+    let shares = shared(all);
+    let framed = framed > 0 || shares.is_some();
+    units::answer(all, lang).or_else(|| sum(text, shares.as_deref().unwrap_or(all), framed, lang))
+}
+
+/// With what a person asks for something to be shared, what stands before the number of shares, and what behind it.
+const SHARE: [&str; 8] = ["split", "divide", "share", "dividi", "dividere", "dividiamo", "spartisci", "spartire"];
+const SHARED: [&str; 10] = ["the", "a", "bill", "check", "total", "of", "il", "conto", "totale", "di"];
+const BETWEEN: [&str; 9] = ["between", "among", "by", "into", "in", "for", "per", "tra", "fra"];
+const SHARES: [&str; 18] = [
+    "people", "persons", "friends", "ways", "parts", "kids", "children", "families", "of", "us", "persone", "amici",
+    "parti", "bambini", "ragazzi", "figli", "famiglie", "noi",
+];
+
+/// A sum that is shared, as a division: "split 87 euros between 4 people".
+fn shared(all: &[Lexeme]) -> Option<Vec<Lexeme>> {
+    let is_one_of = |one: &Lexeme, words: &[&str]| words.contains(&one.word.as_str());
+    let (_, rest) = all.split_first().filter(|(verb, _)| is_one_of(verb, &SHARE))?;
+    let before = rest.iter().take_while(|one| is_one_of(one, &SHARED)).count();
+    let rest = &rest[before..];
+    let behind = rest.iter().rev().take_while(|one| is_one_of(one, &SHARES)).count();
+    let rest = &rest[..rest.len() - behind];
+    let at = rest.len().checked_sub(2).filter(|at| *at > 0 && is_one_of(&rest[*at], &BETWEEN))?;
+    let mut sum = rest.to_vec();
+    sum[at].kind = Kind::Over;
+    Some(sum)
 }
 
 /// How many lexemes the frame takes.
@@ -183,6 +208,28 @@ mod tests {
             ("calcola 3,5 per 2", "3,5 per 2 = 7"),
         ] {
             assert_eq!(it(text).as_deref(), Some(wanted), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_shared_is_divided() {
+        for (text, said) in [
+            ("split 87 euros between 4 people", "87 euros between 4 = 21.75 euros"),
+            ("divide 120 by 5", "120 by 5 = 24"),
+            ("share the bill of 90 among 4 friends", "90 among 4 = 22.5"),
+        ] {
+            assert_eq!(en(text).as_deref(), Some(said), "{text}");
+        }
+        for (text, said) in [
+            ("dividi 87 euro per 4", "87 euro per 4 = 21,75 euro"),
+            ("dividi il conto di 87 euro per 4 persone", "87 euro per 4 = 21,75 euro"),
+            ("dividi 100 in 3 parti", "100 in 3 \u{2248} 33,3333"),
+        ] {
+            assert_eq!(answer(text, Lang::It).as_deref(), Some(said), "{text}");
+        }
+        for text in ["split the bill", "share the list with 2 friends", "divide the cake", "split between 4", "share 4"]
+        {
+            assert_eq!(en(text), None, "{text}");
         }
     }
 

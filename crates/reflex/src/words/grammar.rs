@@ -351,6 +351,16 @@ pub fn is_for_later(tokens: &[Token<'_>], text: Option<usize>) -> bool {
     })
 }
 
+/// Words that begin a question which is answered now, also about another time.
+const ASK_NOW: &str =
+    "what which who whose why how should cosa che quale quali chi come perche perché quanto quanta quanti quante";
+
+/// Whether words ask for something to be told now.
+#[must_use]
+pub fn asks_now(tokens: &[Token<'_>]) -> bool {
+    tokens.first().is_some_and(|first| first.kind == Kind::Word && is_one_of(first.text, ASK_NOW))
+}
+
 /// Where the quoted text of a request begins: behind the first colon, or behind "that".
 #[must_use]
 pub fn quoted_from(tokens: &[Token<'_>]) -> Option<usize> {

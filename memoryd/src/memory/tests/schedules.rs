@@ -119,6 +119,17 @@ fn reminder_fires_once_at_its_time_and_is_completed() {
 }
 
 #[test]
+fn bare_hour_is_of_the_morning_for_an_alarm_and_none_for_a_reminder() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let alarm = KeepSchedule { early: true, ..word(CHAT, "alarm", "7") };
+    let kept = memory.keep_schedule(asker(RoleName::Policyd), &alarm).unwrap().0.remove(0);
+    assert!(kept.next[0].contains("T07:00:00"), "{:?}", kept.next);
+    let reminder = word(CHAT, "call", "7");
+    assert_eq!(no(memory.keep_schedule(asker(RoleName::Policyd), &reminder)), "schedule.time");
+}
+
+#[test]
 fn list_of_a_time_has_what_is_due_then_and_nothing_else() {
     let instance = Instance::new();
     let mut memory = instance.open();

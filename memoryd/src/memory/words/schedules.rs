@@ -489,7 +489,11 @@ fn when_due(word: &KeepSchedule, now: &Zoned) -> Answer<(Cadence, Vec<Assumed>, 
         let (due, key) = at_once(now)?;
         return Ok((due, Vec::new(), key));
     }
-    let reading = metnos_when::read(&word.when, &Context::new(now.clone(), language_of(word.lang)));
+    let language = language_of(word.lang);
+    // "An alarm for 7".
+    let hour = word.early.then(|| metnos_when::bare_hour(&word.when, language)).flatten();
+    let words = hour.as_deref().unwrap_or(&word.when);
+    let reading = metnos_when::read(words, &Context::new(now.clone(), language));
     let reading = if word.early { in_the_morning(reading) } else { reading };
     let (cadence, assumed) = Cadence::of_reading(&reading, now).map_err(|unfit| misfit(&unfit, &word.when))?;
     Ok((cadence, assumed, key_of(now)))

@@ -59,7 +59,7 @@ const NO_TOWN: &str = "today tomorrow tonight now morning afternoon evening nigh
     friday saturday sunday here there outside outdoors house home kitchen bathroom bedroom bed room living garage garden cellar \
     attic fridge freezer oven pool water bath shower office car tank general particular case me us this that these those it \
     nel nella per on for at was is were will be nice good bad great lovely terrible and but or \
-    oggi domani dopodomani stasera stanotte adesso ora mattina pomeriggio sera notte settimana lunedi martedi mercoledi giovedi \
+    oggi domani dopodomani stasera stanotte adesso ora fine mattina pomeriggio sera notte settimana lunedi martedi mercoledi giovedi \
     venerdi sabato domenica qui qua li fuori casa cucina bagno camera stanza salotto soggiorno sala garage giardino cantina \
     soffitta frigo frigorifero freezer forno piscina acqua vasca doccia ufficio macchina auto serbatoio generale questo questa";
 
