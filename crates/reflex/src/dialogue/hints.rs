@@ -106,7 +106,7 @@ fn wanted(phrase: &Phrase<'_>) -> Option<String> {
     let thing = thing(phrase, begin, ending(DONE_ENDS, &said)?)?;
     Some(match lang {
         Lang::En => format!("take {thing} off the todo list"),
-        Lang::It => format!("togli {thing} dalla lista todo"),
+        Lang::It => format!("togli {thing} dalla lista delle cose da fare"),
     })
 }
 
