@@ -33,7 +33,7 @@ KINDS = {
 }
 PLURALS = ("lights lamps luci lampade switches plugs prese interruttori fans ventilatori blinds shutters curtains covers tapparelle persiane tende "
            "serrande veneziane avvolgibili doors gates porte cancelli windows finestre heating riscaldamento radiators termosifoni thermostats termostati scenes scenari locks serrature").split()
-# Words that say nothing of which one is meant.
+# Words that do not tell one device from another.
 FILLERS = ("the a an my our all every of in on at il lo la l i gli le un una del dello della dell dei degli delle di in nel nello nella nell nei nelle "
            "al allo alla all ai alle da dal dalla tutte tutti tutto tutta mio mia nostro nostra room stanza").split()
 # Words that mean the same in both languages: a device is often called in one, and spoken of in the other.

@@ -147,10 +147,10 @@ impl Repertoire {
         self.reading(&words, lang, envelope)
     }
 
-    /// Whether this question is one that, asked again and again, is not answered where there is nothing to tell.
-    pub fn may_stay_quiet(&mut self, question: &str, envelope: &Envelope) -> bool {
+    /// Whether this question, asked at set times, is answered only when there is something to report.
+    pub fn may_be_silent(&mut self, question: &str, envelope: &Envelope) -> bool {
         match self.plan_alone(question, envelope, &envelope.candidates) {
-            Reply::Plan(plan) => plan.calls.iter().all(|call| call.template.may_stay_quiet()),
+            Reply::Plan(plan) => plan.calls.iter().all(|call| call.template.may_be_silent()),
             Reply::Say(_) | Reply::Schedule(..) | Reply::Review(..) | Reply::Cannot(_) | Reply::NotUnderstood(_) => {
                 false
             }

@@ -85,7 +85,7 @@ keys! {
     AskChanged = "ask-changed" ("act", "what", "when"),
     AskAnswer = "ask-answer" ("what"),
     AskNothing = "ask-nothing" (),
-    AskQuiet = "ask-quiet" (),
+    AskSilent = "ask-silent" (),
     DoMade = "do-made" ("what", "when", "zone"),
     DoNamed = "do-named" ("what"),
     DoChanged = "do-changed" ("act", "what", "when"),

@@ -117,7 +117,7 @@ ask-changed = { $act ->
    *[other] { $act }: “{ $what }” ({ $when }).
 }
 ask-answer = “{ $what }”, as you asked:
-ask-quiet = If there is nothing to tell, I leave you in peace.
+ask-silent = I write only when there is something to tell.
 ask-nothing = There is nothing to tell.
 do-made = I will do this { $when } ({ $zone }): “{ $what }”. I ask nobody then, and tell you what became of it. Say “undo” to take it back.
 do-named = done by itself: “{ $what }”

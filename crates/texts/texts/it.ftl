@@ -117,7 +117,7 @@ ask-changed = { $act ->
    *[other] { $act }: «{ $what }» ({ $when }).
 }
 ask-answer = «{ $what }», come mi hai chiesto:
-ask-quiet = Se non c’è niente da dirti, non ti disturbo.
+ask-silent = Ti scrivo solo se c’è qualcosa da dirti.
 ask-nothing = Non c’è niente da segnalare.
 do-made = Lo farò { $when } ({ $zone }): «{ $what }». In quel momento non chiederò nulla a nessuno e ti dirò com’è andata. Di’ «annulla» per tornare indietro.
 do-named = da fare da solo: «{ $what }»

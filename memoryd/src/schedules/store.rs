@@ -86,8 +86,8 @@ pub mod act {
     pub const BEGUN: &str = "begun";
     /// The person was reached.
     pub const DELIVERED: &str = "delivered";
-    /// There was nothing to tell the person.
-    pub const QUIET: &str = "quiet";
+    /// There was nothing to report, and nothing was sent.
+    pub const SILENT: &str = "silent";
     /// Nobody knows whether the person was reached.
     pub const UNSURE: &str = "unsure";
     /// The person is not known any more.
@@ -468,8 +468,8 @@ fn enter(db: &Connection, event: &Event) -> rusqlite::Result<Option<u64>> {
         act::OPENED => {
             db.prepare_cached("UPDATE schedules SET opened = ?2 WHERE number = ?1")?.execute(params![it, said.key])?;
         }
-        how @ (act::DELIVERED | act::QUIET) => {
-            let state = if how == act::QUIET { FiringState::Quiet } else { FiringState::Delivered };
+        how @ (act::DELIVERED | act::SILENT) => {
+            let state = if how == act::SILENT { FiringState::Silent } else { FiringState::Delivered };
             ended(db, (it, &said.key), now, state)?;
             let sql = "UPDATE schedules SET begun = NULL, begun_by = '', failures = 0 WHERE number = ?1 AND begun = ?2";
             db.prepare_cached(sql)?.execute(params![it, said.key])?;

@@ -75,7 +75,7 @@ pub(super) struct Turn {
     pub(super) thinks: Cell<u32>,
     /// Whether what was said so far ends inside a line.
     pub(super) open_line: Cell<bool>,
-    /// Whether it answers a question at a set time, and not somebody who waits for an answer.
+    /// Whether it answers a scheduled question, so that no person waits for the answer.
     pub(super) is_scheduled: bool,
 }
 
@@ -324,7 +324,7 @@ impl Turn {
                 }
                 list => list.map(|schedules| {
                     let told = reminders::told(lang, &order, &schedules, home);
-                    told + &self.stays_quiet((lang, &order), &schedules, envelope)
+                    told + &self.silence_notice((lang, &order), &schedules, envelope)
                 }),
             },
             Err(RpcError::Refused(refusal)) => Err(refusal),
@@ -339,13 +339,13 @@ impl Turn {
         }
     }
 
-    /// That a question which was planned is not answered where there is nothing to tell; empty where it always is.
-    fn stays_quiet(&self, (lang, order): (Lang, &Order), made: &ScheduleList, envelope: &Envelope) -> String {
+    /// For a scheduled question that is answered only when there is something to report: the sentence that says so; otherwise empty.
+    fn silence_notice(&self, (lang, order): (Lang, &Order), made: &ScheduleList, envelope: &Envelope) -> String {
         let Order::Ask(ask) = order else { return String::new() };
         let repeats = made.0.iter().any(|one| one.next.len() > 1);
         let question = ask.what.join(" ");
-        match repeats && self.planner.repertoire.borrow_mut().may_stay_quiet(&question, envelope) {
-            true => metnos_texts::tell(lang, metnos_texts::Key::AskQuiet, &[]) + "\n",
+        match repeats && self.planner.repertoire.borrow_mut().may_be_silent(&question, envelope) {
+            true => metnos_texts::tell(lang, metnos_texts::Key::AskSilent, &[]) + "\n",
             false => String::new(),
         }
     }
@@ -570,7 +570,7 @@ impl Turn {
         Ok(Ended::new(end, troubles.join("\n")))
     }
 
-    /// Whether each of these calls has succeeded, and says that there is nothing that a person must be told unasked.
+    /// Whether each of these calls has succeeded, and has nothing to report.
     async fn has_nothing_to_tell(&self, progress: &Progress, told: &[CallRef]) -> Result<bool, RpcError> {
         for place in told {
             let Some((call, State::Ran { handle, outcome: Outcome::Ok })) = progress.get(*place) else {

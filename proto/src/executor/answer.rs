@@ -39,10 +39,10 @@ pub struct Answer {
     /// if anything is found, and not that the executor found nothing.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub recall: String,
-    /// The name of a number in the result. Where it is 0, a question that is answered at a set time has nothing to tell, and the person
-    /// is not disturbed.
+    /// The name of a number in the result. When it is 0, a question that repeats at set times has nothing to report, and no message is
+    /// sent.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub quiet_at_zero: String,
+    pub silent_at_zero: String,
     /// In English.
     #[serde(skip_serializing_if = "Wording::is_empty")]
     pub en: Wording,
@@ -163,7 +163,7 @@ impl Answer {
         if !self.lists().all(is_value) {
             return Err(ManifestError::field("answer.list", &self.list, "names of lists of the result"));
         }
-        for (field, name) in [("answer.recall", &self.recall), ("answer.quiet_at_zero", &self.quiet_at_zero)] {
+        for (field, name) in [("answer.recall", &self.recall), ("answer.silent_at_zero", &self.silent_at_zero)] {
             if !name.is_empty() && !is_value(name) {
                 return Err(ManifestError::field(field, name, "the name of a field of the result"));
             }
@@ -344,8 +344,8 @@ mod tests {
         }
         let list = Answer { list: "a b/c".into(), ..Answer::default() };
         assert!(list.validate().unwrap_err().to_string().contains("answer.list"));
-        let quiet = Answer { quiet_at_zero: "a pointer/".to_owned(), ..Answer::default() };
-        assert!(quiet.validate().unwrap_err().to_string().contains("answer.quiet_at_zero"));
+        let quiet = Answer { silent_at_zero: "a pointer/".to_owned(), ..Answer::default() };
+        assert!(quiet.validate().unwrap_err().to_string().contains("answer.silent_at_zero"));
     }
 
     #[test]

@@ -411,8 +411,8 @@ words! {
         Unsure,
         /// The person is not known here any more: the schedule is cancelled.
         Refused,
-        /// There was nothing to tell, and the person was left in peace.
-        Quiet,
+        /// There was nothing to report, and nothing was sent.
+        Silent,
     }
 }
 

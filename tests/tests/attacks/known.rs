@@ -221,7 +221,7 @@ fn hiding() -> Vec<Vec<Step>> {
     ]
 }
 
-/// What is in the house, switched by nobody's word; what opens it, also where the words name it; and the way back of another call.
+/// Devices that no words name; what opens the house, also where the words name it; and the undo record of another call.
 fn switching() -> Vec<Vec<Step>> {
     let forged = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
     let one = |executor: &str, arguments: Value| vec![step(executor, arguments)];

@@ -230,7 +230,7 @@ fn was_said(program: &Program, arrival: &Arrival) -> bool {
         ["imap_", "calendar_"].iter().any(|kind| step.executor.starts_with(kind))
             && (!changes.contains(&step.executor.as_str()) || is_named(step))
     };
-    // Looking at the own house asks nobody. What is switched there is what the words name, and what opens it is asked each time.
+    // Reading the state of the own house needs no card. What is switched without one is named in the words; what opens it needs one.
     let is_seen = |step: &Step| {
         let named = step.arguments["name"].as_str().is_some_and(|name| said.contains(&name.to_lowercase()));
         matches!(step.executor.as_str(), "home_list" | "home_state") || step.executor == "home_act" && named

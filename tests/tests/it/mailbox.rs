@@ -216,9 +216,9 @@ fn mails_that_wait_are_told_and_bulk_and_forged_ones_are_not() {
         let told = set.ask(words);
         assert!(told.contains("No unread mail waits") || told.contains("Nessuna mail da leggere aspetta"), "{told}");
     }
-    // By itself, every morning. Who asks for it now gets an answer in any case.
+    // Every morning, and now: a question that is asked once is answered in any case.
     let planned = set.ask("every morning at 8 tell me which mails need an answer");
-    assert!(planned.contains("8:00") && planned.contains("I leave you in peace"), "{planned}");
+    assert!(planned.contains("8:00") && planned.contains("only when there is something"), "{planned}");
     assert_eq!(set.json(&["schedule", "run-now", "1"]).0, 0);
     until("the one answer", Duration::from_secs(60), || {
         set.ask("hello").contains("as you asked:\nThere is nothing to tell.").then_some(())

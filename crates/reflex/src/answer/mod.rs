@@ -194,16 +194,16 @@ impl Template {
         object.is_some_and(|object| object.get(name) == Some(&Value::Bool(false)))
     }
 
-    /// Whether there may be nothing to tell to somebody who did not ask just now.
+    /// Whether a result of this executor can mean that there is nothing to report (`silent_at_zero`).
     #[must_use]
-    pub const fn may_stay_quiet(&self) -> bool {
-        !self.contract.answer.quiet_at_zero.is_empty()
+    pub const fn may_be_silent(&self) -> bool {
+        !self.contract.answer.silent_at_zero.is_empty()
     }
 
-    /// Whether the result says that there is nothing to tell to somebody who did not ask just now.
+    /// Whether this result means that there is nothing to report.
     #[must_use]
     pub fn has_nothing_to_tell(&self, result: &[u8]) -> bool {
-        let name = &self.contract.answer.quiet_at_zero;
+        let name = &self.contract.answer.silent_at_zero;
         let object = json::parse_object(result, Limits::result(MAX_ANSWER)).ok().filter(|_| !name.is_empty());
         object.is_some_and(|object| {
             object.get("ok") == Some(&Value::Bool(true)) && object.get(name).and_then(Value::as_u64) == Some(0)

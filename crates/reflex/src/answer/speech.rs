@@ -226,7 +226,7 @@ pub fn good_night(lang: Lang, home: &Home) -> String {
     tell(lang, Key::GoodNight, &[("person", person(home).into())]) + "\n"
 }
 
-/// What somebody is told who says that something was wrong.
+/// The answer to a complaint, with the way to undo what was done.
 #[must_use]
 pub fn sorry(lang: Lang) -> String {
     say(lang, Key::Sorry) + "\n"

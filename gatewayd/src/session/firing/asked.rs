@@ -99,7 +99,7 @@ impl Door {
     ///
     /// # Errors
     /// How the firing ends where nothing is said: the person is not known any more, it is tried again, or a question that repeats has
-    /// nothing to tell this time.
+    /// nothing to report this time.
     pub(super) async fn said_by(
         self: &Rc<Self>,
         firing: &Firing,
@@ -133,10 +133,10 @@ impl Door {
                 }
             }
         };
-        // The planner says nothing where all that it looked at is empty. A question that is asked once is answered in any case.
+        // The planner says nothing when no call has anything to report. A question that is asked once is answered in any case.
         let is_nothing = answer.is_empty() && end == Some(TurnEnd::Answered) && firing.kind == ScheduleKind::Ask;
         if is_nothing && firing.repeats {
-            return Err(FiringEnd::Quiet);
+            return Err(FiringEnd::Silent);
         }
         let answer = if is_nothing { tell(firing.lang, Key::AskNothing, &[]) } else { answer };
         let key = if firing.kind == ScheduleKind::Do { Key::DoDone } else { Key::AskAnswer };

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn question_that_repeats_is_quiet_where_there_is_nothing_to_tell() {
+    fn question_that_repeats_is_silent_when_there_is_nothing_to_report() {
         run(async {
             let stage = Stage::new();
             let (send, sent) = messenger(true);
@@ -382,7 +382,7 @@ mod tests {
                 stage.planner_ends(stage.opened()[at], end).await;
                 until(|| stage.script.asked("firing_ended").len() > at).await;
             }
-            let recorded = ["firing_ended 1 Quiet", "firing_ended 2 Delivered", "firing_ended 3 Delivered"];
+            let recorded = ["firing_ended 1 Silent", "firing_ended 2 Delivered", "firing_ended 3 Delivered"];
             assert_eq!(stage.script.asked("firing_ended"), recorded);
             let sent = sent.borrow();
             assert_eq!(sent.len(), 2, "{sent:?}");

@@ -89,7 +89,7 @@ fn question_is_kept_if_it_is_rare_enough_and_given_as_one() {
 }
 
 #[test]
-fn question_without_anything_to_tell_has_ended_quietly_and_is_due_again() {
+fn question_without_anything_to_tell_has_ended_silently_and_is_due_again() {
     let instance = Instance::new();
     let mut memory = instance.open();
     let ask = word(CHAT, ScheduleKind::Ask, "which mails need an answer", "every day at 9:00");
@@ -101,7 +101,7 @@ fn question_without_anything_to_tell_has_ended_quietly_and_is_due_again() {
     let mut repeats = Vec::new();
     while let Some(firing) = memory.take_firing(door(), &TakeFiring { to: String::new() }).unwrap().firing {
         repeats.push((firing.number, firing.repeats));
-        let ended = FiringEnded { number: firing.number, key: firing.key, end: FiringEnd::Quiet };
+        let ended = FiringEnded { number: firing.number, key: firing.key, end: FiringEnd::Silent };
         memory.firing_ended(door(), &ended).unwrap();
         memory.flush().unwrap();
         memory.next_firing(door(), &NextFiring { to: String::new() }).unwrap();
@@ -115,7 +115,7 @@ fn question_without_anything_to_tell_has_ended_quietly_and_is_due_again() {
     memory.next_firing(door(), &NextFiring { to: String::new() }).unwrap();
     for (number, state) in [(kept.number, ScheduleState::Active), (kept.number + 1, ScheduleState::Completed)] {
         let history = shown(&mut memory, number);
-        assert_eq!((history.schedule.state, history.firings[0].state), (state, FiringState::Quiet), "{number}");
+        assert_eq!((history.schedule.state, history.firings[0].state), (state, FiringState::Silent), "{number}");
     }
     let asked = review(&mut memory, CHAT, "");
     assert!(!format!("{asked:?}").contains("which mails"), "nobody was told anything: {asked:?}");

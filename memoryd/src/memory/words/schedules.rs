@@ -386,7 +386,7 @@ impl Memory {
             FiringEnd::Delivered => act::DELIVERED,
             FiringEnd::Unsure => act::UNSURE,
             FiringEnd::Refused => act::REFUSED,
-            FiringEnd::Quiet => act::QUIET,
+            FiringEnd::Silent => act::SILENT,
         };
         let event = ScheduleEvent { key: word.key.clone(), ..ScheduleEvent::new(how, word.number) };
         Ok(self.stage_schedule(asker, &row.principal, None, &event)?)

@@ -34,8 +34,8 @@ names! {
         Unsure = "unsure",
         /// The person is not known here any more, so nothing was sent.
         Refused = "refused",
-        /// There was nothing to tell, so nothing was sent.
-        Quiet = "quiet",
+        /// There was nothing to report, so nothing was sent.
+        Silent = "silent",
     }
 }
 

@@ -666,7 +666,7 @@ fn events(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> 
     few(request, at, token, after).into_iter().filter(|took| !is_elsewhere(took)).collect()
 }
 
-/// A few words of which one is something in the house: what leads into it, or what does not.
+/// The words that name a device of the house, or, for `is_entrance`, a door, a gate, a lock or an alarm.
 fn devices(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize, is_entrance: bool) -> Vec<Took> {
     let of = |took: &Took, known: &str| request.said[at..took.end].iter().any(|one| is_one_of(&one.plain, known));
     let is_known = |one: &said::Said| is_one_of(&one.plain, ENTRANCES) || is_one_of(&one.plain, OF_ENTRANCES);
