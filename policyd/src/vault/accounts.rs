@@ -495,7 +495,7 @@ pub(crate) fn named_in(arguments: &Value) -> Option<&str> {
 
 /// The devices of a house, as they were put.
 fn devices_of(kind: AccountKind, devices: &str) -> Result<String, Refusal> {
-    let list = devices.split(',').map(str::trim).collect::<Vec<_>>().join(",");
+    let list = devices.split(',').map(|one| one.trim_matches(' ')).collect::<Vec<_>>().join(",");
     match (kind, devices.is_empty()) {
         (AccountKind::Home, _) if is_devices(&list) => Ok(list),
         (AccountKind::Home, _) => {

@@ -103,7 +103,9 @@ pub fn is_devices(text: &str) -> bool {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
     };
     let is_device = |one: &str| {
-        one.trim().split_once('.').is_some_and(|(kind, name)| is_plain(kind) && (name == "*" || is_plain(name)))
+        one.trim_matches(' ')
+            .split_once('.')
+            .is_some_and(|(kind, name)| is_plain(kind) && (name == "*" || is_plain(name)))
     };
     text.len() <= MAX_DEVICES.0 && text.split(',').count() <= MAX_DEVICES.1 && text.split(',').all(is_device)
 }

@@ -101,8 +101,7 @@ impl Household {
         let chat = self.server.chat(who);
         match words.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             Some(label) => {
-                let pressed = chat.iter().rev().find_map(|message| Some((message.id, button(message, label)?)));
-                let Some((message, data)) = pressed else {
+                let Some((message, data)) = self.button_within(who, label) else {
                     self.wrong.push(format!("line {}: nobody can press [{label}]: {chat:#?}", step.line));
                     return;
                 };
@@ -131,6 +130,19 @@ impl Household {
         let answered = fresh(&now);
         self.read.insert(who, now);
         self.compare(block, step, &answered);
+    }
+
+    /// The newest button of this label. The card of somebody else comes a moment after that person's answer.
+    fn button_within(&self, who: i64, label: &str) -> Option<(i64, String)> {
+        let end = std::time::Instant::now() + metnos_tests::telegram::WITHIN;
+        loop {
+            let chat = self.server.chat(who);
+            let found = chat.iter().rev().find_map(|message| Some((message.id, button(message, label)?)));
+            if found.is_some() || std::time::Instant::now() > end {
+                return found;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
     }
 
     /// The interview at a terminal: each of its questions is waited for, and answered as it stands there.
