@@ -7,7 +7,7 @@ import time
 
 from metnos_home import House, Refused, answer, attribute, chosen, is_guarded, members, plain, told
 
-# The most devices of one call, how long each is waited for in all, and how often it is looked at, in seconds.
+# The most devices of one call, how long all of them are waited for, and how often it is looked at, in seconds.
 MOST, WITHIN, EVERY = 40, 6.0, 0.3
 # How far "up" and "down" go: a light in percent, the heating in degrees.
 STEP_LIGHT, STEP_HEATING, WARMEST, COLDEST = 20, 1, 30, 5
@@ -82,31 +82,32 @@ def act(args, ctx):
         able = [(device, aim) for device in found for aim in [aimed(device, args)] if aim is not None]
         if not able:
             raise Refused("CannotDo", f"{', '.join(device['name'] for device in found[:8])}: that cannot be done with it")
-        todo = [(device, aim) for device, aim in able if device["kind"] == "scene" or args["do"] == "stop" or not aim[2](device)]
-        if not todo:
+        pending = [(device, aim) for device, aim in able if device["kind"] == "scene" or args["do"] == "stop" or not aim[2](device)]
+        if not pending:
             raise Refused("Already", "it is so already")
-        if len(todo) > MOST:
-            raise Refused("TooMany", f"{len(todo)} devices are meant; at most {MOST} are switched at once")
-        before = {one["entity"]: kept(one) for device, _ in todo for one in changes[device["entity"]]}
+        before = {one["entity"]: kept(one) for device, _ in pending for one in changes[device["entity"]]}
+        # Groups and scenes count with the devices in them: so many states fit into the undo record.
+        if max(len(before), len(pending)) > MOST:
+            raise Refused("TooMany", f"{max(len(before), len(pending))} devices are meant; at most {MOST} are switched at once")
         ctx.keep({"account": house.name, "before": list(before.values())})
-        for device, (service, more, _) in todo:
+        for device, (service, more, _) in pending:
             house.call(service, device["entity"], **more)
-        done = looked_at(house, todo)
+        done = looked_at(house, pending)
     finally:
         house.close()
     if not done:
         raise Refused("NotDone", f"{house.place} was told, and does not show it")
     first = told(done[0])
     return {
-        "ok": True, "account": house.name, "do": args["do"], "count": len(done), "failed": len(todo) - len(done), "several": len(done) > 1,
+        "ok": True, "account": house.name, "do": args["do"], "count": len(done), "failed": len(pending) - len(done), "several": len(done) > 1,
         "names": [device["name"] for device in done], **{name: first[name] for name in ("name", "room", "english", "italian")},
     }
 
 
-def looked_at(house, todo):
+def looked_at(house, pending):
     """The devices that show that it was done, as they are then."""
     until = time.monotonic() + min(WITHIN, house.ctx.remaining() - 2)
-    left, done = {device["entity"]: (device, is_done) for device, (_, _, is_done) in todo}, {}
+    left, done = {device["entity"]: (device, is_done) for device, (_, _, is_done) in pending}, {}
     while left:
         for entity, (before, is_done) in list(left.items()):
             now = house.state(entity)
@@ -116,7 +117,7 @@ def looked_at(house, todo):
         if not left or time.monotonic() >= until:
             break
         time.sleep(EVERY)
-    return [done[device["entity"]] for device, _ in todo if device["entity"] in done]
+    return [done[device["entity"]] for device, _ in pending if device["entity"] in done]
 
 
 def run(args, ctx):

@@ -133,7 +133,7 @@ def read(state):
     if not isinstance(state, dict):
         return None
     entity, attributes = state.get("entity_id"), state.get("attributes")
-    if not isinstance(entity, str) or not re.fullmatch(r"[a-z0-9_]{1,60}\.[a-z0-9_]{1,120}", entity):
+    if not is_entity(entity):
         return None
     attributes = attributes if isinstance(attributes, dict) else {}
     text = lambda name: attributes[name] if isinstance(attributes.get(name), str) else ""
@@ -217,10 +217,15 @@ def is_guarded(device):
     return kind in GUARDED or kind == "cover" and device["class"] in ENTRANCES or bool(by_name)
 
 
+def is_entity(name):
+    """Whether this is the id of a device, such as `light.kitchen`."""
+    return isinstance(name, str) and re.fullmatch(r"[a-z0-9_]{1,60}\.[a-z0-9_]{1,120}", name) is not None
+
+
 def listed_in(device):
     """The devices that a group or a scene says it is made of; nothing where it is neither."""
     names = device["attributes"].get("entity_id")
-    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return names if isinstance(names, list) else []
 
 
 def members(house, device):
@@ -233,13 +238,15 @@ def members(house, device):
         inner = listed_in(one)
         found += [] if inner else [one]
         for name in inner:
+            if not is_entity(name):
+                raise Refused("CannotDo", f"{device['name']} lists something that is not the id of a device")
             if name in seen:
                 continue
             seen.add(name)
             if len(seen) > MOST_MEMBERS + 1:
                 raise Refused("CannotDo", f"{device['name']} sets more than {MOST_MEMBERS} devices")
-            # What the server does not tell of is known by its name alone.
-            left.append(house.state(name) or read({"entity_id": name, "state": "unavailable"}) or {**device, "kind": "lock", "attributes": {}})
+            # Without a state, only the id says what kind of device it is.
+            left.append(house.state(name) or read({"entity_id": name, "state": "unavailable"}))
     return found
 
 
@@ -254,7 +261,7 @@ SAID = {
 
 
 def told(device):
-    """A device as it is told, in both languages."""
+    """The fields that describe a device to a person, in both languages."""
     number = re.fullmatch(r"-?[0-9.]{1,20}", device["state"])
     value = f"{device['state']} {device['unit']}".strip() if number else device["state"]
     if device["class"] in ("door", "window", "opening", "garage_door") and device["state"] in ("on", "off"):
@@ -278,6 +285,6 @@ def told(device):
 
 
 def attribute(device, name):
-    """A number among the attributes of a device; nothing where there is none."""
+    """A numeric attribute of a device, or `None`."""
     value = device["attributes"].get(name)
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) else None

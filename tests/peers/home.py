@@ -26,6 +26,8 @@ HOUSE = {
     "switch.gate_opener": ["off", {"friendly_name": "Gate opener"}, "Garden"],
     "cover.all": ["open", {"friendly_name": "Ground floor", "entity_id": ["cover.bedroom", "cover.garage"]}, ""],
     "scene.blind": ["2026-01-01T00:00:00", {"friendly_name": "Mystery"}, ""],
+    "scene.crooked": ["2026-01-01T00:00:00", {"friendly_name": "Crooked", "entity_id": ["../services", 7]}, ""],
+    "scene.many": ["2026-01-01T00:00:00", {"friendly_name": "Many", "entity_id": [f"light.room_{at}" for at in range(60)]}, ""],
     "scene.leave": ["2026-01-01T00:00:00", {"friendly_name": "Leaving", "entity_id": ["light.kitchen", "lock.front"]}, ""],
 }
 STUCK, LIE, CALLS = set(), [""], []

@@ -342,6 +342,17 @@ impl Instance {
         out.into_owned()
     }
 
+    /// A request that waits for a card, and the card approved: what `metnosctl approval approve --json` exits with and prints.
+    #[must_use]
+    pub fn approved(&self, words: &str) -> (i32, Value) {
+        let output = self.ctl(&["ask", words]);
+        assert_eq!(output.status.code(), Some(4), "{words}: {}", String::from_utf8_lossy(&output.stdout));
+        let (_, cards) = self.json(&["approval", "list"]);
+        let cards = cards.as_array().expect("a list of cards");
+        let waiting = cards.iter().find(|card| card["state"] == "waiting").expect("a card that waits");
+        self.json(&["approval", "approve", waiting["id"].as_str().expect("the id of a card")])
+    }
+
     /// One direct call: what `metnosctl run --json` exits with and prints.
     #[must_use]
     pub fn run(&self, executor: &str, pairs: &[&str]) -> (i32, Value) {

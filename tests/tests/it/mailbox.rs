@@ -251,18 +251,6 @@ fn mails_that_wait_are_told_and_bulk_and_forged_ones_are_not() {
     set.verify();
 }
 
-/// Asks for what is done only after a yes, and says it; what came of the call.
-fn agreed(set: &Instance, words: &str) -> String {
-    let output = set.ctl(&["ask", words]);
-    assert_eq!(output.status.code(), Some(4), "{words}: {}", String::from_utf8_lossy(&output.stdout));
-    let (_, cards) = set.json(&["approval", "list"]);
-    let waiting = cards.as_array().unwrap().iter().find(|card| card["state"] == "waiting").unwrap();
-    let id = waiting["id"].as_str().unwrap().to_owned();
-    let (code, done) = set.json(&["approval", "approve", &id]);
-    assert_eq!(code, 0, "{done:#}");
-    format!("{done:#}")
-}
-
 #[test]
 fn mails_are_marked_and_moved_and_put_back_as_they_were() {
     let mut post = Post::start();
@@ -310,7 +298,13 @@ fn mails_are_marked_and_moved_and_put_back_as_they_were() {
             "\"Travel\":[[\"Subject: The invoice\"]]",
         ),
     ] {
-        let told = if words.contains(" all ") { agreed(&set, words) } else { set.ask(words) };
+        let told = if words.contains(" all ") {
+            let (code, done) = set.approved(words);
+            assert_eq!(code, 0, "{done:#}");
+            format!("{done:#}")
+        } else {
+            set.ask(words)
+        };
         assert!(told.contains(wanted), "{words}: {told}");
         let after = whole(&mut post).to_string();
         assert!(after.contains(shows), "{words}: {after}");
@@ -329,7 +323,8 @@ fn mails_are_marked_and_moved_and_put_back_as_they_were() {
     }
     // Only what was changed is changed back.
     assert!(set.ask("mark the mail from Bruno as read").contains("is marked as read"));
-    assert!(agreed(&set, "mark all mails as read").contains("\"count\": 4"));
+    let (code, done) = set.approved("mark all mails as read");
+    assert!(code == 0 && format!("{done:#}").contains("\"count\": 4"), "{done:#}");
     assert!(set.ask("undo").contains("The mails have the marks again"));
     assert_eq!(whole(&mut post).to_string().matches("Seen").count(), 1);
     for (words, wanted) in [
