@@ -175,7 +175,7 @@ cannot-yet = { $kind ->
     [calendar] I can tell what is on a calendar, add to it, and move or cancel what is there, once one is connected (“what is on my calendar tomorrow”, “put the dentist on Tuesday at 15”). I cannot change events that repeat or have guests, and I cannot invite anybody yet.
     [weather] I can tell the weather of a town for two weeks (“will it rain in Milan tomorrow”). More about the weather I do not know.
     [music] I cannot play music or videos yet.
-    [home] I can look at and switch lights, plugs, blinds, the heating and scenes, and open or lock what leads into the house after a yes, once a house is connected (“turn on the kitchen light”, “set the thermostat to 20 degrees”, “is the garage open”). Other things in the house I cannot do yet.
+    [home] I can look at and switch lights, plugs, blinds, the heating and scenes, and open or lock doors, gates and the garage after you confirm, once a house is connected (“turn on the kitchen light”, “set the thermostat to 20 degrees”, “is the garage open”). Other things in the house I cannot do yet.
     [phone] I cannot make calls, nor send messages to anybody but the people of the household whom I know by name (`metnosctl people add`).
     [news] I cannot look up the news yet.
     [shopping] I cannot buy, order or pay anything yet.

@@ -175,7 +175,7 @@ cannot-yet = { $kind ->
     [calendar] So dire che cosa c’è su un calendario, aggiungere eventi, spostarli e cancellarli, se ne è collegato uno («che cosa ho sul calendario domani», «metti il dentista martedì alle 15»). Cambiare quelli che si ripetono o che hanno invitati, e invitare qualcuno, non lo so ancora fare.
     [weather] So dire che tempo fa in una città, per due settimane («domani piove a Milano?»). Altro sul tempo non lo so.
     [music] Non so ancora far sentire musica o mostrare video.
-    [home] So guardare e comandare luci, prese, tapparelle, riscaldamento e scenari, e aprire o chiudere a chiave la casa dopo un sì, quando una casa è collegata («accendi la luce in cucina», «imposta il termostato a 20 gradi», «il garage è aperto?»). Altro nella casa non lo so ancora fare.
+    [home] So guardare e comandare luci, prese, tapparelle, riscaldamento e scenari, e aprire o chiudere porte, cancelli e garage dopo una tua conferma, quando una casa è collegata («accendi la luce in cucina», «imposta il termostato a 20 gradi», «il garage è aperto?»). Altro nella casa non lo so ancora fare.
     [phone] Non so telefonare, né mandare messaggi ad altri che a chi in casa conosco per nome (`metnosctl people add`).
     [news] Non so ancora cercare le notizie.
     [shopping] Non so ancora comprare, ordinare o pagare.
