@@ -48,21 +48,49 @@ pub fn check(candidates: &[Candidate], candidate: &Candidate) -> Result<(), Brok
 
 /// All the examples of which [`check`] tells the first.
 pub fn broken(candidates: &[Candidate], candidate: &Candidate) -> impl Iterator<Item = Broken> {
-    let mut all: Vec<Candidate> = candidates.iter().filter(|one| one.name != candidate.name).cloned().collect();
-    all.push(candidate.clone());
-    let mut envelope = Envelope::empty(all, Lang::En);
-    LISTS.clone_into(&mut envelope.home.lists);
-    let mut repertoire = Repertoire::default();
-    candidate.examples.iter().filter_map(move |example| {
+    let all = candidates.iter().filter(|one| one.name != candidate.name).chain([candidate]).cloned().collect();
+    let mut among = Among::of(all);
+    candidate.examples.iter().filter_map(move |example| among.judge(candidate, example))
+}
+
+/// The first example of `candidates` that holds among them, and no longer beside `newcomer`: words that it would take from them.
+#[must_use]
+pub fn taken(candidates: &[Candidate], newcomer: &Candidate) -> Option<Broken> {
+    let others: Vec<Candidate> = candidates.iter().filter(|one| one.name != newcomer.name).cloned().collect();
+    let mut without = Among::of(candidates.to_vec());
+    let mut beside = Among::of(others.iter().chain([newcomer]).cloned().collect());
+    let all = others.iter().flat_map(|one| one.examples.iter().map(move |example| (one, example)));
+    let mut lost = all.filter_map(|(one, example)| {
+        let broken = beside.judge(one, example)?;
+        without.judge(one, example).is_none().then_some(broken)
+    });
+    lost.next()
+}
+
+/// Some executors, and what the reflex has read of their contracts: they are read once for all examples.
+struct Among {
+    envelope: Envelope,
+    repertoire: Repertoire,
+}
+
+impl Among {
+    fn of(candidates: Vec<Candidate>) -> Self {
+        let mut envelope = Envelope::empty(candidates, Lang::En);
+        LISTS.clone_into(&mut envelope.home.lists);
+        Self { envelope, repertoire: Repertoire::default() }
+    }
+
+    /// What an example becomes, where it is not what it promises.
+    fn judge(&mut self, candidate: &Candidate, example: &Example) -> Option<Broken> {
         let args = example.args()?;
-        let is_there = |name: &str| envelope.candidates.iter().any(|one| one.name == name);
+        let is_there = |name: &str| self.envelope.candidates.iter().any(|one| one.name == name);
         if example.from().is_some_and(|from| !is_there(&from.executor)) {
             return None;
         }
-        envelope.named = named(example);
+        self.envelope.named = named(example);
         let promised = promised(candidate, example, args);
-        let found = made(repertoire.plan(example.say(), &envelope)).map_err(|why| {
-            let rivals = repertoire.rivals(example.say(), &envelope);
+        let found = made(self.repertoire.plan(example.say(), &self.envelope)).map_err(|why| {
+            let rivals = self.repertoire.rivals(example.say(), &self.envelope);
             if rivals.is_empty() { why.to_owned() } else { format!("as much one as another of {}", rivals.join(", ")) }
         });
         (found.as_ref() != Ok(&promised)).then(|| Broken {
@@ -71,7 +99,7 @@ pub fn broken(candidates: &[Candidate], candidate: &Candidate) -> impl Iterator<
             promised: told(&promised),
             found: found.map_or_else(|why| why, |calls| told(&calls)),
         })
-    })
+    }
 }
 
 /// What lies in the workspace of an example.

@@ -1,7 +1,6 @@
 //! What the examples of an executor promise, held against the reflex of this build before it is signed. It decides nothing
 //! about calls.
 
-use metnos_proto::envelope::Candidate;
 use metnos_reflex::examples;
 
 use crate::executors::registry::{Registry, Signed};
@@ -16,13 +15,6 @@ pub fn broken(signed: &Signed, registry: &Registry) -> Option<String> {
     let others = if signed.manifest.is_synthesised() { registry.offered() } else { Vec::new() };
     let own = signed.candidate();
     let broken = examples::check(&others, &own).err();
-    let broken = broken.or_else(|| {
-        let with_it: Vec<Candidate> = others.iter().cloned().chain([own.clone()]).collect();
-        // What held before and does not with it.
-        let taken = |one: &Candidate| {
-            examples::check(&others, one).is_ok().then(|| examples::check(&with_it, one).err()).flatten()
-        };
-        others.iter().filter(|one| one.name != own.name).find_map(taken)
-    });
+    let broken = broken.or_else(|| examples::taken(&others, &own));
     broken.map(|broken| format!("examples.broken: {broken}"))
 }
