@@ -56,7 +56,7 @@ macro_rules! by_name {
 by_name! {
     CtlDoor, DoorPlanner, DoorPolicyd, DoorMind, DoorMemoryd, PlannerPolicyd, PlannerMind, PlannerMemoryd,
     SyntdPolicyd, SyntdMind, SyntdMemoryd, PolicydSandboxd, PolicydMind, PolicydMemoryd, SandboxdMemoryd,
-    CtlPolicyd, CtlSandboxd, CtlMind, CtlMemoryd,
+    CtlPolicyd, CtlSandboxd, CtlMind, CtlMemoryd, CtlSyntd,
 }
 
 fuzz_target!(|bytes: &[u8]| {

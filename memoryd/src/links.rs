@@ -347,7 +347,8 @@ pub fn accept(raw: RawEnd) -> Result<Box<dyn Link>, LinkEnd> {
         | EdgeId::PolicydMind
         | EdgeId::CtlPolicyd
         | EdgeId::CtlSandboxd
-        | EdgeId::CtlMind => {
+        | EdgeId::CtlMind
+        | EdgeId::CtlSyntd => {
             return Err(LinkEnd::Violation(format!("an end of {:?}, which memoryd does not hold", raw.edge)));
         }
     })

@@ -3,8 +3,8 @@
 //! It holds nothing of its own: the supervisor hands it an end of one edge after the kernel
 //! has said who is asking ([`daemons::connection`]), and what comes over that end is data of others, never
 //! trusted with the terminal ([`screen`]). It must never open the chronicle, the keys or the
-//! databases itself, and never change a file of an instance that exists; but for the one line of `metnos.toml` that
-//! `models set` is for, and those lines of the owner's files that `birth` was ordered to write ([`instance::atomic_file`]).
+//! databases itself, and never change a file of an instance that exists; but for the lines of `metnos.toml` that
+//! `models set` and `synt dry-run` are for, and those lines of the owner's files that `birth` was ordered to write ([`instance::atomic_file`]).
 //!
 //! # Map
 //! [`command_line::cli`] and [`command_line::nouns`] the commands as clap sees them · [`error`] what went wrong, and the exit codes ·
@@ -13,7 +13,7 @@
 //! `ask`, `chat`, `run`, `executor` (and its [`executors::record`]), [`executors::switches`], `audit` (its [`audit::search`] and
 //! [`audit::proof`], and [`audit::witness`], which checks by itself), `mnest` (and [`memory::mnest_list`]),
 //! [`approvals::approval`], [`policy::check`], [`policy::replay`], [`policy::vaglio`], [`policy::constitution`], [`people`], [`people::secret`], [`people::account`], [`models`], [`people::telegram`], [`people::automation`], [`policy::budget`], `memory`, `trace`, [`mod@bench`],
-//! [`soul`], `spend`, `completions`, [`mod@schema`] the commands; [`backup`] alone reads an instance's files, as the
+//! [`soul`], [`mod@synt`], `spend`, `completions`, [`mod@schema`] the commands; [`backup`] alone reads an instance's files, as the
 //! owner who may.
 
 pub mod approvals;
@@ -36,6 +36,7 @@ pub mod schedule;
 pub mod schema;
 pub mod screen;
 pub mod soul;
+pub mod synt;
 pub mod turns;
 
 use clap::Parser;
@@ -108,6 +109,7 @@ pub fn perform(cli: Cli, screen: &mut Screen) -> Result<Exit, CtlError> {
         Command::Schedule(command) => schedule::schedule(screen, place, &command),
         Command::Budget(command) => policy::budget::budget(screen, &place()?, &command),
         Command::Soul(command) => soul::soul(screen, &command),
+        Command::Synt(command) => synt::synt(screen, &place()?, &command),
         Command::Memory(command) => memory::memory(screen, &place()?, &command),
         Command::Trace(command) => memory::trace::trace(screen, &place()?, &command),
         Command::Bench(command) => bench::bench(screen, place, &command),

@@ -88,6 +88,7 @@ fn setting(start: &Start) -> Setting {
         hosts: settings.net.hosts.clone(),
         commands: settings.commands.clone(),
         guest_folders: settings.guest_folders.clone(),
+        dry_run: settings.dry_run,
         budget: settings.budget.clone(),
         seeds: SEEDS,
     }

@@ -25,6 +25,8 @@ pub struct Setting {
     pub commands: Vec<String>,
     /// Folders of the workspace that guests read besides `shared`.
     pub guest_folders: Vec<String>,
+    /// Whether drafts of executors are only shown, and never put into the pool.
+    pub dry_run: bool,
     /// What may be used up.
     pub budget: BudgetSettings,
     /// What is signed without the owner.

@@ -10,6 +10,7 @@ mod vocabulary {
     pub use crate::doc::automation::{AutomationAnswer, HookAnswer};
     pub use crate::doc::budget::BudgetAnswer;
     pub use crate::doc::card::{CardList, CardView};
+    pub use crate::doc::draft::{DraftReport, GrowthReport};
     pub use crate::doc::executor::{ExecutorImported, ExecutorRecord, LifecycleAnswer, QuarantineReport};
     pub use crate::doc::grant::GrantList;
     pub use crate::doc::models::{ModelList, ModelScan, ModelTest};
@@ -22,6 +23,7 @@ mod vocabulary {
     pub use crate::msg::accounts::*;
     pub use crate::msg::common::*;
     pub use crate::msg::door::*;
+    pub use crate::msg::drafting::*;
     pub use crate::msg::lifecycle::*;
     pub use crate::msg::memoryd::*;
     pub use crate::msg::mind::*;
@@ -157,6 +159,8 @@ crate::edges! {
         ask propose(Propose, 0) -> (Proposed, 0) within 90_000;
         ask fund_drafts(FundDrafts, 0) -> (DraftsFunded, 0) within 10_000;
         ask end_drafts(EndDrafts, 0) -> (Done, 0) within 5_000;
+        ask try_draft(TryDraft, 1) -> (DraftTried, 1) within 125_000;
+        ask offer_draft(OfferDraft, 1) -> (Done, 0) within 60_000;
     }
 
     /// syntd has things drafted.
@@ -183,6 +187,7 @@ crate::edges! {
         ask clear_findings(ClearFindings, 0) -> (Done, 0) within 10_000;
         ask revoke_texts(RevokeTexts, 0) -> (Done, 0) within 10_000;
         ask try_birth(TryBirth, 0) -> (Born, 1) within 120_000;
+        ask try_texts(TryTexts, 1) -> (DraftTried, 1) within 120_000;
         ask stage(Stage, 1) -> (Done, 0) within 10_000;
         ask texts(TextsOf, 0) -> (Done, 1) within 10_000;
         ask resolve(Resolve, 0) -> (Resolved, 1) within 5_000;
@@ -331,6 +336,17 @@ crate::edges! {
         ask recollect(Recollect, 1) -> (Recollected, 1) within 30_000;
         ask rehearse(Rehearse, 1) -> (Recollected, 1) within 60_000;
         ask memory_status(MemoryStatus, 0) -> (MemoryReport, 0) within 5_000;
+    }
+
+    /// The owner at syntd: what is missing, and an executor that he wants drafted.
+    CtlSyntd in ctl_syntd = 20: Ctl => Syntd, phase none(
+        "each word stands alone: one run is open at a time, and a report is looked up by its name"
+    ) {
+        ask growth(GrowthStatus, 0) -> (Doc<GrowthReport>, 1) within 15_000;
+        ask draft(DraftExecutor, 1) -> (DraftStarted, 0) within 30_000;
+        ask show_draft(ShowDraft, 0) -> (Doc<DraftReport>, 1) within 5_000;
+        note DraftStep;
+        note DraftEnded;
     }
 }
 

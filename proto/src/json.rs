@@ -408,5 +408,21 @@ fn collect_leaves(value: &Value, pointer: String, max: usize, found: &mut Vec<Le
     }
 }
 
+/// Whether two values are the same, numbers by what they count: 30 and 30.0 are one number.
+#[must_use]
+pub fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, value)| other.get(key).is_some_and(|found| same(value, found)))
+        }
+        _ => one == other,
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -248,6 +248,7 @@ impl Machine for TrustPhase {
                 | Ask::ClearFindings(_)
                 | Ask::RevokeTexts(_)
                 | Ask::TryBirth(_)
+                | Ask::TryTexts(_)
                 | Ask::Stage(_)
                 | Ask::TextsOf(_)
                 | Ask::Resolve(_)

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use metnos_proto::doc::draft::DraftTrial;
 use metnos_proto::doc::sandbox::{EscapeFamily, EscapeTry};
 use metnos_proto::edge::{AnswererEnd, Served};
 use metnos_proto::edges::policyd_sandboxd::Note;
@@ -14,11 +15,13 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::json::{self, Limits};
 use metnos_proto::link_async::{Client, Closed, Cx, Notes};
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
+use metnos_proto::msg::drafting::DraftTried;
 use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, SystemEvent};
 use metnos_proto::msg::sandboxd::{
     Alarmed, Birth, Born, Canaries, CanaryReport, PoolEntry, Profiled, ProfilesOf, Quarantined, Resolve, Resolved,
     SandboxReport, SandboxStatus, Selftest, Selftested, TrustKey, Verified, VerifyExecutor,
 };
+use metnos_proto::parcel::Texts;
 use metnos_proto::payload::Sealed;
 use serde::Serialize;
 use serde_json::Value;
@@ -205,11 +208,37 @@ impl<S: Sandbox> Service<S> {
             let unfit = |why: String| Refusal::new(RefusalCode::Invalid, "birth.scan", format!("{}: {why}", ask.id));
             scan::run(&self.sandbox, &executor.manifest, &texts.code, slot.kill()).await.map_err(unfit)?;
         }
-        let cases = birth::run(&self.sandbox, &executor, &tests, || slot.kill()).await.map_err(stillborn)?;
+        let cases =
+            birth::run(&self.sandbox, &executor, &tests, birth::BIRTH, || slot.kill()).await.map_err(stillborn)?;
         let candidate = birth::candidate(&texts).map_err(stillborn)?;
         let candidate = Sealed::new(&candidate).map_err(|error| stillborn(error.to_string()))?;
         crate::sys::give_back_memory();
         Ok((Born { cases }, [candidate]))
+    }
+
+    /// Tries a draft that lies nowhere: its text is scanned before a line of it runs, and it runs where nothing is granted.
+    async fn try_texts(&self, link: u32, id: &ExecutorId, trial: &Sealed) -> Served<DraftTried, 1> {
+        if self.draining.get() {
+            return Err(Refusal::new(RefusalCode::Busy, "sandboxd.stopping", "sandboxd is stopping").into());
+        }
+        let unfit = |rule: &str, why: String| Refusal::new(RefusalCode::Invalid, rule, format!("{id}: {why}"));
+        let DraftTrial { files, inputs, all } = DraftTrial::read(trial).map_err(|why| unfit("draft.form", why))?;
+        let texts = Texts::read(files).map_err(|why| unfit("draft.form", why))?;
+        let patience = if all { birth::TRIAL } else { birth::MUTANT };
+        let slot = self.running.admit(RunOwner { link, turn: None }, None).map_err(not_admitted)?;
+        let executor = self.registry.borrow().for_draft(id, &texts)?;
+        let scanned = scan::run(&self.sandbox, &executor.manifest, &executor.code, slot.kill()).await;
+        scanned.map_err(|why| unfit("birth.scan", why))?;
+        let cases = birth::run(&self.sandbox, &executor, texts.tests.as_bytes(), patience, || slot.kill()).await;
+        let cases = cases.map_err(|why| unfit("birth.tests", why))?;
+        let holds = cases.iter().all(|case| case.passed);
+        let inputs = if holds { inputs } else { Vec::new() };
+        let tried = birth::run_inputs(&self.sandbox, &executor, &inputs, || slot.kill()).await;
+        let tried = serde_json::to_vec(&tried.map_err(|why| unfit("birth.tests", why))?);
+        let tried = tried.map_err(|error| unfit("draft.form", error.to_string()))?;
+        let tried = Sealed::new(&tried).map_err(|error| unfit("draft.form", error.to_string()))?;
+        crate::sys::give_back_memory();
+        Ok((DraftTried { cases }, [tried]))
     }
 
     fn resolve(&self, ask: &Resolve) -> Served<Resolved, 1> {

@@ -137,7 +137,9 @@ async fn birth(lab: &Lab, name: &str) -> Verdict {
         kept.borrow_mut().push(keep);
         kill
     };
-    let born = metnos_sandboxd::verify::birth::run(&lab.kernel, &formed, tests, kill).await?;
+    let born =
+        metnos_sandboxd::verify::birth::run(&lab.kernel, &formed, tests, metnos_sandboxd::verify::birth::BIRTH, kill)
+            .await?;
     let failed: Vec<_> =
         born.iter().filter(|case| !case.passed).map(|case| format!("{}: {}", case.name, case.detail)).collect();
     holds(failed.is_empty() && born.len() >= 3, failed.join("\n"))

@@ -29,6 +29,8 @@ pub enum Kind {
     PathOrNone,
     /// A number between these, both included.
     Number(u32, u32),
+    /// `true` or `false`.
+    Flag,
     /// As [`Kind::Number`], or the word in its place.
     NumberOr(u32, u32, &'static str),
     /// A list of these words.
@@ -64,7 +66,7 @@ pub enum Kind {
 pub enum Value {
     /// Of a word or a path.
     Text(String),
-    /// Of a number.
+    /// Of a number; of a flag 1 or 0.
     Number(u32),
     /// Of a list.
     List(Vec<String>),
@@ -409,6 +411,14 @@ pub const KEYS: &[Key] = &[
         default: "256",
     },
     Key {
+        table: "synt",
+        name: "dry_run",
+        doc: "Whether executors that are drafted (`metnosctl synt run`) are only shown. false: one that passes its tests is put into\n\
+              # the pool, where you look at it and sign it, or not: `metnosctl executor sign`.",
+        kind: Kind::Flag,
+        default: "true",
+    },
+    Key {
         table: "telegram",
         name: "api",
         doc: "Where the bot speaks to Telegram: its own servers, or one of yours. The bot is on when it has a token:\n# `metnosctl telegram token`.",
@@ -525,6 +535,7 @@ impl Config {
             },
             commands: self.list("sandbox", "commands"),
             guest_folders: self.list("guests", "folders"),
+            dry_run: self.number("synt", "dry_run") != 0,
         }
     }
 
@@ -670,6 +681,7 @@ fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
         (Kind::Number(least, most) | Kind::NumberOr(least, most, _), DeValue::Integer(number)) => {
             number_of(number).filter(|number| (least..=most).contains(number)).map(Value::Number)
         }
+        (Kind::Flag, DeValue::Boolean(flag)) => Some(Value::Number(u32::from(*flag))),
         (Kind::NumberOr(_, _, word), DeValue::String(text)) => (text == word).then(|| Value::Text(word.to_owned())),
         (Kind::SomeOf(words), DeValue::Array(items)) => {
             list(items, usize::MAX, |text| words.contains(&text).then(|| text.to_owned()))
@@ -752,6 +764,7 @@ fn wanted(kind: Kind) -> String {
         Kind::Path => "an absolute path".to_owned(),
         Kind::PathOrNone => "an absolute path without `.`, `..` and a slash at its end, or \"\"".to_owned(),
         Kind::Number(least, most) => format!("a number from {least} to {most}"),
+        Kind::Flag => "true or false".to_owned(),
         Kind::NumberOr(least, most, word) => format!("a number from {least} to {most}, or \"{word}\""),
         Kind::SomeOf(words) => format!("a list of some of {}", words.join(", ")),
         Kind::Listen => "an address of this machine such as \"127.0.0.1:42618\", or \"\"".to_owned(),
@@ -877,6 +890,7 @@ mod tests {
                 folders: FolderSettings::default(),
                 commands: commands::DEFAULT.map(str::to_owned).to_vec(),
                 guest_folders: vec![],
+                dry_run: true,
             }
         );
         assert_eq!(Config::parse("").unwrap().uid_range(), (60_600, 256));

@@ -1,11 +1,13 @@
 //! Syntd's process: it must never install, sign or start anything.
 
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use metnos_daemon::{Daemon, Fatal, Opened, Served, Service};
 use metnos_proto::boot::Boot;
-use metnos_proto::edges::SyntdMind;
+use metnos_proto::edges::{CtlSyntd, SyntdMind, SyntdPolicyd, ctl_syntd};
 use metnos_proto::role::Syntd;
+use metnos_syntd::order::Orders;
 use metnos_syntd::watch::Watch;
 
 fn main() -> ExitCode {
@@ -27,9 +29,10 @@ impl Served for Nothing {
     type Service = Watching;
 
     async fn serve(self, daemon: &mut Daemon<Syntd>) -> Result<Watching, Fatal> {
-        // Nothing is drafted as long as mind has no model; the channel is there for when it has.
-        let mind = daemon.asks::<SyntdMind>()?;
-        Watch::start(daemon.asks()?, daemon.asks()?, mind);
+        let (policyd, mind) = (daemon.asks::<SyntdPolicyd>()?, daemon.asks::<SyntdMind>()?);
+        let watch = Watch::start(Rc::clone(&policyd), daemon.asks()?);
+        let orders = Rc::new(Orders::new(watch, policyd, mind));
+        daemon.answers::<CtlSyntd, _, _>(move |end| ctl_syntd::serve(end, Rc::clone(&orders)))?;
         Ok(Watching)
     }
 }

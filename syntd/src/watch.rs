@@ -7,9 +7,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use metnos_proto::edge::RpcError;
-use metnos_proto::edges::{SyntdMemoryd, SyntdMind, SyntdPolicyd};
+use metnos_proto::edges::{SyntdMemoryd, SyntdPolicyd};
 use metnos_proto::ids::TraceId;
 use metnos_proto::link_async::Client;
+use metnos_proto::msg::common::Refusal;
 use metnos_proto::msg::memoryd::{AgerProposals, Gap, Gaps};
 use metnos_proto::msg::policyd::{GrowthLeft, GrowthQuota};
 
@@ -27,20 +28,14 @@ pub struct Watch {
     gaps: RefCell<Vec<Gap>>,
     /// The last of the ager's proposals that policyd has received: its line and its name.
     carried: RefCell<(u64, String)>,
-    /// The way to drafts, held open for as long as the daemon lives.
-    mind: RefCell<Option<Rc<Client<SyntdMind>>>>,
+    memoryd: Rc<Client<SyntdMemoryd>>,
 }
 
 impl Watch {
     /// Asks policyd and memoryd now, and again whenever one of them was restarted. Must run inside a
     /// [`tokio::task::LocalSet`].
-    pub fn start(
-        policyd: Rc<Client<SyntdPolicyd>>,
-        memoryd: Rc<Client<SyntdMemoryd>>,
-        mind: Rc<Client<SyntdMind>>,
-    ) -> Rc<Self> {
-        let watch = Rc::new(Self::default());
-        *watch.mind.borrow_mut() = Some(mind);
+    pub fn start(policyd: Rc<Client<SyntdPolicyd>>, memoryd: Rc<Client<SyntdMemoryd>>) -> Rc<Self> {
+        let watch = Rc::new(Self { memoryd: Rc::clone(&memoryd), ..Self::default() });
         tokio::task::spawn_local(Rc::clone(&watch).follow_policyd(Rc::clone(&policyd)));
         tokio::task::spawn_local(Rc::clone(&watch).follow_memoryd(Rc::clone(&memoryd)));
         tokio::task::spawn_local(Rc::clone(&watch).follow_ager(memoryd, policyd));
@@ -53,10 +48,21 @@ impl Watch {
         self.quota.borrow().clone()
     }
 
-    /// What was wished for, most wished for first.
+    /// What was wished for, most wished for first, as last received.
     #[must_use]
     pub fn gaps(&self) -> Vec<Gap> {
         self.gaps.borrow().clone()
+    }
+
+    /// What was wished for until now, most wished for first.
+    ///
+    /// # Errors
+    /// When memoryd refuses or cannot be reached.
+    pub async fn gaps_now(&self) -> Result<Vec<Gap>, Refusal> {
+        let asked = self.memoryd.gaps(TraceId::NONE, Gaps {}, []).await;
+        let (list, []) = asked.map_err(RpcError::into_refusal)?;
+        self.gaps.borrow_mut().clone_from(&list.gaps);
+        Ok(list.gaps)
     }
 
     async fn follow_policyd(self: Rc<Self>, policyd: Rc<Client<SyntdPolicyd>>) {
@@ -176,7 +182,8 @@ mod tests {
     use metnos_proto::edge::{AnswererEnd, AskerEnd, Edge, RawEnd, Served, Side};
     use metnos_proto::edges::{syntd_memoryd, syntd_policyd};
     use metnos_proto::link_async::Cx;
-    use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
+    use metnos_proto::msg::common::{Done, RefusalCode};
+    use metnos_proto::msg::drafting::{DraftTried, OfferDraft, TryDraft};
     use metnos_proto::msg::memoryd::{AgerProposal, AgerProposalList, AgerProposed, GapList};
     use metnos_proto::msg::policyd::{DraftsFunded, EndDrafts, FundDrafts};
     use metnos_proto::msg::vaglio::{ProposalWay, Propose, Proposed};
@@ -221,7 +228,7 @@ mod tests {
             []: [Sealed; 0],
         ) -> Served<GrowthLeft, 0> {
             self.asked.set(self.asked.get() + 1);
-            Ok((GrowthLeft { births_today: self.asked.get(), active: 20 }, []))
+            Ok((GrowthLeft { births_today: self.asked.get(), active: 20, dry_run: true }, []))
         }
 
         async fn propose(self: Rc<Self>, _cx: Cx<SyntdPolicyd>, ask: Propose, []: [Sealed; 0]) -> Served<Proposed, 0> {
@@ -246,6 +253,24 @@ mod tests {
             _cx: Cx<SyntdPolicyd>,
             _ask: EndDrafts,
             []: [Sealed; 0],
+        ) -> Served<Done, 0> {
+            Err(Refusal::new(RefusalCode::Unknown, "drafts.unknown", "none is open").into())
+        }
+
+        async fn try_draft(
+            self: Rc<Self>,
+            _cx: Cx<SyntdPolicyd>,
+            _ask: TryDraft,
+            [_]: [Sealed; 1],
+        ) -> Served<DraftTried, 1> {
+            Err(Refusal::new(RefusalCode::Unknown, "drafts.unknown", "none is open").into())
+        }
+
+        async fn offer_draft(
+            self: Rc<Self>,
+            _cx: Cx<SyntdPolicyd>,
+            _ask: OfferDraft,
+            [_]: [Sealed; 1],
         ) -> Served<Done, 0> {
             Err(Refusal::new(RefusalCode::Unknown, "drafts.unknown", "none is open").into())
         }
@@ -290,7 +315,7 @@ mod tests {
             let peer = Rc::new(Peer::default());
             let policyd = Rc::new(Client::<SyntdPolicyd>::default());
             let memoryd = Rc::new(Client::<SyntdMemoryd>::default());
-            let watch = Watch::start(Rc::clone(&policyd), Rc::clone(&memoryd), Rc::default());
+            let watch = Watch::start(Rc::clone(&policyd), Rc::clone(&memoryd));
             assert!(watch.quota().is_none() && watch.gaps().is_empty());
 
             let (asker, answerer) = ends(1);
@@ -320,7 +345,7 @@ mod tests {
             }
             let policyd = Rc::new(Client::<SyntdPolicyd>::default());
             let memoryd = Rc::new(Client::<SyntdMemoryd>::default());
-            let _watch = Watch::start(Rc::clone(&policyd), Rc::clone(&memoryd), Rc::default());
+            let _watch = Watch::start(Rc::clone(&policyd), Rc::clone(&memoryd));
             let heard = |peer: &Peer| peer.heard.borrow().iter().map(|one| one.title.clone()).collect::<Vec<_>>();
 
             let (asker, answerer) = ends(1);

@@ -13,6 +13,7 @@ use metnos_proto::edges::{
 use metnos_proto::ids::{Blake3, Sha256, TraceId};
 use metnos_proto::link::BlockingServer;
 use metnos_proto::msg::common::{Done, ExecutorDigests, ExecutorId, Outcome, Refusal, RefusalCode, Resources};
+use metnos_proto::msg::drafting::{DraftTried, TryTexts};
 use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::memoryd::{
     Anchored, BeforeFound, BeforeOf, ChainHead, CleanTurn, ConstitutionModified, Cost, Decision, DirectTurn,
@@ -371,6 +372,10 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
 
     fn try_birth(&mut self, _: &ToSandboxd, _: TraceId, birth: TryBirth, []: [Sealed; 0]) -> Served<Born, 1> {
         Err(ServeError::Violation(format!("{} was born already", birth.id)))
+    }
+
+    fn try_texts(&mut self, _: &ToSandboxd, _: TraceId, ask: TryTexts, _: [Sealed; 1]) -> Served<DraftTried, 1> {
+        Err(ServeError::Violation(format!("{} was drafted by nobody", ask.id)))
     }
 
     fn stage(&mut self, _: &ToSandboxd, _: TraceId, stage: Stage, _: [Sealed; 1]) -> Served<Done, 0> {

@@ -335,6 +335,7 @@ fn start_word(setup: &Setup) -> Start {
             folders: metnos_proto::control::FolderSettings::default(),
             commands: Vec::new(),
             guest_folders: Vec::new(),
+            dry_run: true,
         },
     }
 }

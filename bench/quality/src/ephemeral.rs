@@ -168,6 +168,7 @@ impl Ephemeral {
                 folders: metnos_proto::control::FolderSettings::default(),
                 commands: Vec::new(),
                 guest_folders: Vec::new(),
+                dry_run: true,
             },
         })
     }

@@ -1,9 +1,11 @@
 //! How well recall, ranking and the reflex do on a file of cases, measured through the code that answers for real.
-//! `metnosctl bench` calls it and prints what it returns. It needs no instance, touches none, and prints nothing itself; [`ask`] is given the households that it asks.
+//! `metnosctl bench` calls it and prints what it returns. It needs no instance, touches none, and prints nothing itself; [`ask`] and
+//! [`growth`] are given the instances that they ask.
 
 pub mod ask;
 mod ephemeral;
 mod file;
+pub mod growth;
 mod marks;
 mod next;
 mod recall;

@@ -72,6 +72,7 @@ impl Process {
                 folders: metnos_proto::control::FolderSettings::default(),
                 commands: Vec::new(),
                 guest_folders: Vec::new(),
+                dry_run: true,
             },
         };
         control::send(control.as_fd(), &Order::Start(start), None).unwrap();

@@ -1,10 +1,13 @@
-//! `bench`: hands a file to [`metnos_quality`], and prints what it measured. `throwaway` has the instances that `bench ask`
-//! asks, `settings` what they begin with.
+//! `bench`: hands a file to [`metnos_quality`], and prints what it measured. `throwaway` has the instances that `bench ask` and
+//! `bench synt` use, `settings` what they begin with.
 
 mod settings;
 mod throwaway;
 
+use std::path::Path;
+
 use metnos_quality::ask::{AskFound, Part, Questions};
+use metnos_quality::growth::{GrowthFound, Tasks};
 use metnos_quality::{Failure, Report};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,7 +32,7 @@ pub struct Measured<T> {
     found: T,
 }
 
-/// `bench recall|next|reflex|route|ask`. Only `ask` looks at the caller's instance, which `place` finds.
+/// `bench recall|next|reflex|route|ask|synt`. Only the last two look at the caller's instance, which `place` finds.
 ///
 /// # Errors
 /// When the file is not of its form, or memoryd cannot be started.
@@ -54,6 +57,10 @@ pub fn bench(
             let report = ask(screen, place, asked)?;
             show(screen, report)
         }
+        BenchCommand::Synt { file } => {
+            let report = synt(screen, place, file)?;
+            show(screen, report)
+        }
         BenchCommand::Route { file, learn } => show(screen, metnos_quality::route(file, *learn)?),
     }
 }
@@ -69,11 +76,23 @@ fn ask(
         AskedPart::Open => Part::Open,
     };
     let questions = Questions::read(&asked.file, part)?;
-    let settings = Settings::of(&place()?, asked.model)?;
+    let settings = Settings::of(&place()?, asked.model, "interface")?;
     show_progress(screen, "starting the first instance");
     let mut instances = Throwaways::new(&settings)?;
     let with = (throwaway::ZONE, asked.model == AskedModel::Configured);
     Ok(metnos_quality::ask::ask(&questions, &mut instances, with, |text| show_progress(screen, text))?)
+}
+
+fn synt(
+    screen: &mut Screen,
+    place: impl FnOnce() -> Result<Instance, CtlError>,
+    file: &Path,
+) -> Result<Report<GrowthFound>, CtlError> {
+    let tasks = Tasks::read(file)?;
+    let settings = Settings::of(&place()?, AskedModel::Configured, "synth")?;
+    show_progress(screen, "starting the first instance");
+    let mut instances = Throwaways::new(&settings)?;
+    Ok(metnos_quality::growth::growth(&tasks, &mut instances, |text| show_progress(screen, text))?)
 }
 
 fn show_progress(screen: &mut Screen, text: &str) {

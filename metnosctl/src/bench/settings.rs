@@ -25,11 +25,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the configuration of the caller's instance. Without one everything is as it ships.
+    /// Reads the configuration of the caller's instance. Without one everything is as it ships. A model that is asked must have
+    /// `role`.
     ///
     /// # Errors
     /// When it cannot be read, or no model is configured that should be asked.
-    pub fn of(instance: &Instance, model: AskedModel) -> Result<Self, CtlError> {
+    pub fn of(instance: &Instance, model: AskedModel, role: &str) -> Result<Self, CtlError> {
         let file = instance.directory().join(CONFIG);
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => text,
@@ -41,12 +42,13 @@ impl Settings {
             AskedModel::None => Ok(Self { config: taken(&text, &file, &[])?, keys: None }),
             AskedModel::Configured => {
                 let config = taken(&text, &file, &OF_MODELS)?;
-                if !has_interface(&text) {
+                if !has_model(&text, role) {
                     return Err(CtlError::Usage {
-                        what: format!("no model is configured in {}", file.display()),
-                        remedy: "name one (`metnosctl models set interface SERVER/MODEL`), another instance \
-                                 (`--instance DIR`), or ask without a model (`--model none`)"
-                            .to_owned(),
+                        what: format!("no model is configured in {} for the role `{role}`", file.display()),
+                        remedy: format!(
+                            "name one (`metnosctl models set {role} SERVER/MODEL`) or another instance (`--instance DIR`); \
+                             `bench ask` also asks without a model (`--model none`)"
+                        ),
                     });
                 }
                 Ok(Self { config, keys: keys.is_dir().then_some(keys) })
@@ -74,10 +76,10 @@ fn unreadable(file: &Path, error: impl ToString) -> CtlError {
     )
 }
 
-fn has_interface(text: &str) -> bool {
+fn has_model(text: &str, role: &str) -> bool {
     let table: Table = text.parse().unwrap_or_default();
-    let interface = table.get("models").and_then(|models| models.get("interface"));
-    interface.and_then(toml::Value::as_array).is_some_and(|models| !models.is_empty())
+    let models = table.get("models").and_then(|models| models.get(role));
+    models.and_then(toml::Value::as_array).is_some_and(|models| !models.is_empty())
 }
 
 /// The tables of the machine and these, and a door that listens to nobody else.
@@ -99,7 +101,7 @@ mod tests {
         if let Some(text) = text {
             std::fs::write(dir.path().join(CONFIG), text).unwrap();
         }
-        Settings::of(&Instance::at(dir.path()).unwrap(), model)
+        Settings::of(&Instance::at(dir.path()).unwrap(), model, "interface")
     }
 
     const FULL: &str = "[instance]\nlang = \"it\"\n[jail]\nwaive = [\"landlock\"]\n[models]\ninterface = [\"a/b\"]\n\

@@ -1,4 +1,4 @@
-//! Instances for `bench ask`: each is a copy of one that was started once in a temporary folder, is used for one line, and
+//! Instances for `bench ask` and `bench synt`: each is a copy of one that was started once in a temporary folder, is used for one line, and
 //! is stopped and removed. None outlives this program, however it ends: its supervisor is told when that is gone.
 
 use std::collections::BTreeSet;
@@ -12,8 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use metnos_proto::edges::CtlDoor;
+use metnos_proto::doc::draft::{DraftReport, DraftRequest};
 use metnos_proto::edges::ctl_door::Note;
+use metnos_proto::edges::{CtlDoor, CtlSyntd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link::BlockingClient;
 use metnos_proto::msg::door::Say;
@@ -21,6 +22,7 @@ use metnos_proto::msg::planner::{CallState, TurnDone, TurnEnd};
 use metnos_proto::payload::Sealed;
 use metnos_quality::Failure;
 use metnos_quality::ask::{Files, Household, Households, Question, Said};
+use metnos_quality::growth::Drafters;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::bench::settings::Settings;
@@ -30,6 +32,7 @@ use crate::executors::executor::active;
 use crate::instance::seeds::EXECUTORS;
 use crate::instance::{CONFIG, Instance, RUN, WORKSPACE, create};
 use crate::models::spend::tokens_spent;
+use crate::synt::order;
 use crate::turns::turn::SILENCE_MS;
 
 /// How long an instance may take until it is ready: the first one has all its executors born.
@@ -146,13 +149,38 @@ fn at(directory: &Path) -> Result<Instance, Failure> {
     Instance::at(directory).map_err(|error| of_ctl(&error))
 }
 
+impl Throwaways {
+    /// The folder of one more.
+    fn copy(&mut self) -> Result<PathBuf, Failure> {
+        self.made += 1;
+        let place = self.folder.0.join(self.made.to_string());
+        copied(&self.template, &place).map_err(failed)?;
+        Ok(place)
+    }
+}
+
+impl Drafters for Throwaways {
+    fn draft(&mut self, order: &DraftRequest) -> Result<Result<DraftReport, String>, Failure> {
+        let place = self.copy()?;
+        let running = Running::start(at(&place)?, &self.stop)?;
+        let syntd = Connection::to(&running.instance).and_then(|mut reach| reach.open::<CtlSyntd>());
+        let mut syntd = syntd.map_err(|error| of_ctl(&error))?;
+        let stopped = || self.stop.load(Ordering::SeqCst);
+        let report = order::follow(&mut syntd, order, stopped, |_| Ok(()));
+        drop(running);
+        let _swept = fs::remove_dir_all(place);
+        if stopped() {
+            return Err(interrupted());
+        }
+        Ok(report.map_err(|error| error.to_string()))
+    }
+}
+
 impl Households for Throwaways {
     type One = Throwaway;
 
     fn make(&mut self, question: &Question) -> Result<Throwaway, Failure> {
-        self.made += 1;
-        let place = self.folder.0.join(self.made.to_string());
-        copied(&self.template, &place).map_err(failed)?;
+        let place = self.copy()?;
         let workspace = place.join(WORKSPACE);
         for (path, text) in &question.files {
             put(&workspace, path, text).map_err(failed)?;

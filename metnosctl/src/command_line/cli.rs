@@ -11,7 +11,7 @@ use metnos_proto::role::RoleName;
 
 use crate::command_line::nouns::{
     AccountCommand, AutonomyCommand, BudgetCommand, HookCommand, ModelsCommand, PairingCommand, PeopleCommand,
-    RiteCommand, ScheduleCommand, SealCommand, SecretCommand, SoulCommand, TelegramCommand, TimerCommand,
+    RiteCommand, ScheduleCommand, SealCommand, SecretCommand, SoulCommand, SyntCommand, TelegramCommand, TimerCommand,
     VaglioCommand, WebLinkAsked,
 };
 
@@ -148,6 +148,9 @@ pub enum Command {
     /// Judge what a model proposes to hold true
     #[command(subcommand)]
     Soul(SoulCommand),
+    /// Show what Metnos lacks, and have executors drafted that it could have
+    #[command(subcommand)]
+    Synt(SyntCommand),
     /// Search what was said, and explain why an item was found
     #[command(subcommand)]
     Memory(MemoryCommand),
@@ -796,6 +799,17 @@ executor is null or absent where nothing is to be called. A call that another ca
     },
     /// Measure what is answered to a file of household questions, each on an instance of its own that is thrown away
     Ask(BenchAsk),
+    /// Measure what is drafted for a file of wishes, each on an instance of its own that is thrown away, with the model that has the
+    /// role `synth`
+    #[command(
+        after_help = "Each line of FILE is a wish: {\"name\",\"wish\",\"lang\":\"en\",\"examples\":[{\"in\":{},\"out\":{}}],\
+\"hidden\":[{\"in\":{},\"out\":{}}],\"pool\":[\"executor\"]}. out is null where the input must be refused. Neither the model nor its \
+tests are given what is hidden."
+    )]
+    Synt {
+        /// The wishes, JSON lines
+        file: PathBuf,
+    },
     /// Measure how often the needed executors are among the first that a planner is shown
     #[command(
         after_help = "Each line of FILE is a request: {\"query\",\"tools\":[{\"name\",\"description\",\"examples\",\

@@ -227,6 +227,66 @@ pub struct ScheduleParse {
     pub lang: Option<Lang>,
 }
 
+/// Show what Metnos lacks, and have executors drafted that it could have
+#[derive(Debug, Subcommand)]
+pub enum SyntCommand {
+    /// List what was wished for and is not there, and the drafts since syntd has started
+    Gaps,
+    /// List the proposals to draft something
+    Proposals,
+    /// Have an executor drafted that computes something; nothing of it may be called before you have signed it
+    Run(SyntRun),
+    /// Show a draft whole
+    Show {
+        /// Its name [default: the last one]
+        name: Option<String>,
+    },
+    /// Put an executor away that was drafted and signed here
+    Withdraw {
+        /// Its name
+        name: String,
+        /// Why
+        #[arg(long)]
+        reason: String,
+    },
+    /// Show or set whether drafts are only shown, and never put into the pool
+    DryRun {
+        /// on: only shown; off: put into the pool, where they wait for your signature
+        #[arg(value_enum)]
+        switch: Option<Switch>,
+    },
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Switch {
+    /// On
+    On,
+    /// Off
+    Off,
+}
+
+/// See [`SyntCommand::Run`].
+#[derive(Debug, Args)]
+pub struct SyntRun {
+    /// What it shall do, such as "extract the invoice number from the text of an invoice"
+    #[arg(required = true)]
+    pub wish: Vec<String>,
+    /// What must come out of what: '{"text": "Invoice 12"} => {"number": "12"}', or '… => error'. With fewer than three the model
+    /// is asked for more
+    #[arg(long, value_name = "EXAMPLE")]
+    pub example: Vec<String>,
+    /// A file of examples, one line of JSON each: {"in": {…}, "out": {…}}
+    #[arg(long, value_name = "FILE")]
+    pub examples: Option<PathBuf>,
+    /// Its name [default: made of the wish]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// The language of the wish [default: en]
+    #[arg(long, value_parser = languages())]
+    pub lang: Option<Lang>,
+}
+
 /// Judge what a model proposes to hold true
 #[derive(Debug, Subcommand)]
 pub enum SoulCommand {

@@ -19,7 +19,7 @@ fn ask(reach: &mut Connection, ask: LifecycleAsk) -> Result<LifecycleChange, Ctl
 }
 
 /// An answer came that belongs to another ask.
-pub(super) fn unasked() -> CtlError {
+pub(crate) fn unasked() -> CtlError {
     CtlError::failed("what policyd says cannot be read", "it answers another ask", "look at `metnosctl doctor`")
 }
 

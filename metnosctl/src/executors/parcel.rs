@@ -168,6 +168,11 @@ fn origin(origin: &Origin) -> String {
     match origin {
         Origin::Seed {} => "the release".to_owned(),
         Origin::Own(_) => "the pool of this instance, where it was put by hand".to_owned(),
+        Origin::Drafted(drafting) => format!(
+            "a run of drafts of this instance, by {}, for the wish \u{201c}{}\u{201d}",
+            escape::line(&drafting.model),
+            escape::line(&drafting.wish)
+        ),
         Origin::Imported(import) => {
             let before = match import.came_through.len() {
                 0 => String::new(),

@@ -78,7 +78,11 @@ fn number(number: f64) -> String {
     format!("{number:.3}")
 }
 
-fn list(screen: &mut Screen, proposals: &[Proposal], empty: &str) -> Result<(), CtlError> {
+/// Lists proposals; `empty` where there are none.
+///
+/// # Errors
+/// Only when the output is gone.
+pub(crate) fn list(screen: &mut Screen, proposals: &[Proposal], empty: &str) -> Result<(), CtlError> {
     if proposals.is_empty() {
         screen.line(empty)?;
         return Ok(());

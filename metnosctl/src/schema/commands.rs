@@ -7,6 +7,7 @@ use metnos_proto::doc::automation::{Automatic, AutomationAdded, HookMade};
 use metnos_proto::doc::budget::{BudgetRaised, BudgetReport, BudgetRestored};
 use metnos_proto::doc::card::{CardList, CardView};
 use metnos_proto::doc::chronicle::{EventLine, SecretFound};
+use metnos_proto::doc::draft::{DraftReport, GrowthReport};
 use metnos_proto::doc::executor::{ExecutorImported, LifecycleChange, SignReport};
 use metnos_proto::doc::grant::GrantList;
 use metnos_proto::doc::memory::{Explanation, RecentTalk, RememberedTurn};
@@ -25,6 +26,7 @@ use metnos_proto::doc::vault::{
     AccountKept, AccountRemoved, AccountRow, SecretGranted, SecretRemoved, SecretRow, SecretVersion, SecretWithdrawn,
 };
 use metnos_quality::ask::AskFound;
+use metnos_quality::growth::GrowthFound;
 use metnos_quality::{NextFound, RecallFound, ReflexFound, RouteFound};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
@@ -115,6 +117,12 @@ pub const TYPED: &[Typed] = &[
     document::<PolicyCheck>("policy check"),
     lines::<ReplayVerdict>("policy replay"),
     lines::<metnos_soul::case::Outcome>("soul compile"),
+    document::<GrowthReport>("synt gaps"),
+    document::<Vec<Proposal>>("synt proposals"),
+    document::<DraftReport>("synt run"),
+    document::<DraftReport>("synt show"),
+    document::<LifecycleChange>("synt withdraw"),
+    document::<crate::synt::DryRun>("synt dry-run"),
     document::<CardList>("approval list"),
     document::<CardView>("approval show"),
     document::<crate::approvals::approval::Approved>("approval approve"),
@@ -214,6 +222,7 @@ pub const TYPED: &[Typed] = &[
     document::<Measured<ReflexFound>>("bench reflex"),
     document::<Measured<RouteFound>>("bench route"),
     document::<Measured<AskFound>>("bench ask"),
+    document::<Measured<GrowthFound>>("bench synt"),
 ];
 
 /// The schema of an error.

@@ -17,6 +17,8 @@ pub const MAX_RUNS: usize = 4;
 pub const MAX_OPENED: usize = 30;
 /// An hour.
 const HOUR_MS: u64 = 3_600_000;
+/// The most trials in one run: drafts, their repairs, and the changed copies that their tests must notice.
+pub const MAX_TRIALS: u32 = 400;
 /// How long a run may be open.
 pub const RUN_WITHIN: Duration = Duration::from_secs(1_800);
 
@@ -26,6 +28,8 @@ pub(crate) struct Run {
     pub(crate) trace: TraceId,
     /// The link of the syntd that has opened it.
     pub(super) link: u32,
+    /// How many trials it had.
+    trials: u32,
 }
 
 /// The runs that are open.
@@ -56,7 +60,7 @@ impl Runs {
             let why = format!("{MAX_RUNS} runs of drafts are open already");
             return Err(Refusal::new(RefusalCode::Busy, "drafts.many", why).remedy("end one of them"));
         }
-        let (id, run) = (TurnId::new(), Run { trace: TraceId::new(), link });
+        let (id, run) = (TurnId::new(), Run { trace: TraceId::new(), link, trials: 0 });
         self.open.insert(id, run);
         Ok((id, run, true))
     }
@@ -72,6 +76,24 @@ impl Runs {
         }
         self.opened_ms.push_back(now_ms);
         Ok(())
+    }
+
+    /// One more trial in a run, if there were not too many.
+    ///
+    /// # Errors
+    /// When it is not open on this link, or has had [`MAX_TRIALS`].
+    pub(crate) fn count_trial(&mut self, run: TurnId, link: u32) -> Result<TraceId, Refusal> {
+        self.of(run, link)?;
+        match self.open.get_mut(&run) {
+            Some(open) if open.trials < MAX_TRIALS => {
+                open.trials += 1;
+                Ok(open.trace)
+            }
+            Some(_) | None => {
+                let why = format!("a run of drafts has at most {MAX_TRIALS} trials");
+                Err(Refusal::new(RefusalCode::Busy, "drafts.trials", why).remedy("end it, and open another one"))
+            }
+        }
     }
 
     pub(super) fn of(&self, run: TurnId, link: u32) -> Result<Run, Refusal> {

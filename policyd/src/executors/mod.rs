@@ -18,6 +18,7 @@ use crate::store::Row;
 pub mod archive;
 pub mod births;
 pub mod contract;
+pub(crate) mod drafting;
 pub mod failure_limit;
 pub mod lifecycle;
 pub mod origins;

@@ -1,9 +1,9 @@
-//! Where an executor that is no seed comes from: from another instance, by whose key and through which others, or from the
-//! owner's own hand; and who has said yes to it. What a parcel says about its way is its exporter's word, and shown as that.
+//! Where an executor that is no seed comes from: from another instance, by whose key and through which others, from a run of
+//! drafts, or from the owner's own hand; and who has said yes to it. What a parcel says about its way is its exporter's word, and shown as that.
 
 use std::collections::BTreeMap;
 
-use metnos_proto::doc::executor::{Approval, Import, Origin};
+use metnos_proto::doc::executor::{Approval, Drafting, Import, Origin};
 use metnos_proto::ids::Blake3;
 use metnos_proto::msg::common::{ExecutorDigests, ExecutorId};
 use metnos_proto::parcel::Parcel;
@@ -57,14 +57,19 @@ pub(crate) fn approved(origin: Origin, by: &str, now_ms: u64) -> Origin {
         Origin::Seed {} => origin,
         Origin::Own(_) => Origin::Own(Approval { approved_by, approved_ms }),
         Origin::Imported(import) => Origin::Imported(Box::new(Import { approved_by, approved_ms, ..*import })),
+        Origin::Drafted(drafting) => Origin::Drafted(Box::new(Drafting { approved_by, approved_ms, ..*drafting })),
     }
 }
 
-/// Whether what was imported is what lies there now: else nothing is known of its origin.
+/// Whether what was imported or drafted is what lies there now: else nothing is known of its origin.
 pub(crate) fn fits(origin: &Origin, digests: &ExecutorDigests) -> bool {
-    let Origin::Imported(import) = origin else { return false };
+    let (manifest, code, schema) = match origin {
+        Origin::Imported(import) => (&import.manifest, &import.code, &import.schema),
+        Origin::Drafted(drafting) => (&drafting.manifest, &drafting.code, &drafting.schema),
+        Origin::Seed {} | Origin::Own(_) => return false,
+    };
     let is = |came: &str, digest: &Blake3| came == digest.to_string();
-    is(&import.manifest, &digests.manifest) && is(&import.code, &digests.code) && is(&import.schema, &digests.schema)
+    is(manifest, &digests.manifest) && is(code, &digests.code) && is(schema, &digests.schema)
 }
 
 /// Reads them.

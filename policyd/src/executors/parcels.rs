@@ -161,7 +161,7 @@ impl Executors {
     }
 
     /// Whether something that is no seed may come under this name and version.
-    fn may_come(&self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(), Refusal> {
+    pub(super) fn may_come(&self, id: &ExecutorId, digests: &ExecutorDigests) -> Result<(), Refusal> {
         if self.base.setting.seeds.iter().any(|seed| seed.name == id.name) {
             let why = format!("{} is the name of an executor of this release", shown(&id.name));
             return Err(denied("birth.seed", why, "give it another name, where it was made"));
@@ -193,7 +193,7 @@ impl Executors {
         Some(format!("its main.py is that of {}, whose signature is revoked", row.id))
     }
 
-    async fn remember(&self, id: &ExecutorId, origin: &Origin) -> Result<(), Refusal> {
+    pub(super) async fn remember(&self, id: &ExecutorId, origin: &Origin) -> Result<(), Refusal> {
         self.base.store.originates(id.clone(), origin).await.map_err(|error| not_durable(&error))?;
         self.registry.borrow_mut().know_origins([(origins::key(id), origin.clone())].into());
         Ok(())

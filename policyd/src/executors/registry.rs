@@ -422,7 +422,8 @@ impl Registry {
         })
     }
 
-    /// How much growth is still allowed (design: executor §2), counted over all that are no seeds.
+    /// How much growth is still allowed (design: executor §2), counted over all that are no seeds. Whether drafts are only
+    /// shown is not for the registry to know.
     #[must_use]
     pub fn growth_left(&self, now_ms: u64) -> GrowthLeft {
         let rows = self.entries.values().flat_map(BTreeMap::values).filter_map(|entry| entry.row.as_ref());
@@ -430,7 +431,7 @@ impl Registry {
         let today = synthesised.iter().filter(|row| row.born_ms / DAY_MS == now_ms / DAY_MS).count();
         let active = synthesised.iter().filter(|row| row.state == RowState::Active).count();
         let left = |limit: u8, used: usize| limit.saturating_sub(u8::try_from(used).unwrap_or(u8::MAX));
-        GrowthLeft { births_today: left(MAX_BIRTHS_A_DAY, today), active: left(MAX_SYNTHESISED, active) }
+        GrowthLeft { births_today: left(MAX_BIRTHS_A_DAY, today), active: left(MAX_SYNTHESISED, active), dry_run: true }
     }
 }
 

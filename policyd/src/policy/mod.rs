@@ -42,6 +42,7 @@ mod asking;
 mod assist;
 mod canaries;
 pub(crate) mod direct;
+mod drafting;
 mod explain;
 mod forgetting;
 mod funding;

@@ -23,6 +23,7 @@ use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::accounts::{AccountAsk, AccountPut};
 use metnos_proto::msg::common::{Channel, Done, Integrity, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::drafting::{DraftTried, OfferDraft, TryDraft};
 use metnos_proto::msg::lifecycle::{ExportExecutor, ImportExecutor, LifecycleAsk};
 use metnos_proto::msg::memoryd::{CleanTurn, MAX_WHY, Redact};
 use metnos_proto::msg::people::{AutomationAsk, AutonomyAsk, PairingAsk, PersonsAsk, SealAsk};
@@ -182,7 +183,7 @@ impl syntd_policyd::Serve for Policy {
         _: GrowthQuota,
         []: [Sealed; 0],
     ) -> Served<GrowthLeft, 0> {
-        Ok((self.executors.registry.borrow().growth_left(self.base.clock.wall_ms()), []))
+        Ok((self.executors.growth_left(), []))
     }
 
     async fn propose(self: Rc<Self>, _: Cx<SyntdPolicyd>, ask: Propose, []: [Sealed; 0]) -> Served<Proposed, 0> {
@@ -200,6 +201,25 @@ impl syntd_policyd::Serve for Policy {
 
     async fn end_drafts(self: Rc<Self>, cx: Cx<SyntdPolicyd>, ask: EndDrafts, []: [Sealed; 0]) -> Served<Done, 0> {
         self.thinking.end_drafts(cx.generation, ask.run)?;
+        Ok((Done {}, []))
+    }
+
+    async fn try_draft(
+        self: Rc<Self>,
+        cx: Cx<SyntdPolicyd>,
+        ask: TryDraft,
+        [trial]: [Sealed; 1],
+    ) -> Served<DraftTried, 1> {
+        Ok(Policy::try_draft(&self, cx.generation, ask, trial).await?)
+    }
+
+    async fn offer_draft(
+        self: Rc<Self>,
+        cx: Cx<SyntdPolicyd>,
+        ask: OfferDraft,
+        [files]: [Sealed; 1],
+    ) -> Served<Done, 0> {
+        Policy::offer_draft(&self, cx.generation, ask, &files).await?;
         Ok((Done {}, []))
     }
 }

@@ -68,6 +68,7 @@ impl Started {
             folders: metnos_proto::control::FolderSettings::default(),
             commands: Vec::new(),
             guest_folders: Vec::new(),
+            dry_run: true,
         };
         let instance = instance.to_str().unwrap().to_owned();
         let started = Self { child, control, generation: 1 };

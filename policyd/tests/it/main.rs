@@ -8,6 +8,7 @@ mod asks;
 mod births;
 mod budget;
 mod daemon;
+mod drafting;
 mod flood;
 mod hostile;
 mod lifecycle;

@@ -34,7 +34,7 @@ fn saying(fit: f64) -> Says {
 }
 
 /// A world with a mind and these budgets.
-async fn world(folder: &Path, tokens: u32, turn_micro: u32) -> World {
+pub(crate) async fn world(folder: &Path, tokens: u32, turn_micro: u32) -> World {
     BUDGETS.with(|set| {
         let mut set = set.borrow_mut();
         set.tokens_per_day = tokens;

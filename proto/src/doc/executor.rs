@@ -73,6 +73,8 @@ pub enum Origin {
     Own(Approval),
     /// Another instance.
     Imported(Box<Import>),
+    /// A run of drafts of this instance.
+    Drafted(Box<Drafting>),
 }
 
 /// Who has approved that an executor is signed, once someone has.
@@ -80,6 +82,32 @@ pub enum Origin {
 #[serde(deny_unknown_fields)]
 pub struct Approval {
     /// By whom: `channel:sender`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<String>,
+    /// When, in milliseconds since the epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_ms: Option<u64>,
+}
+
+/// What is known of an executor that was drafted here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Drafting {
+    /// The run of drafts, as policyd has named it.
+    pub run: String,
+    /// What was wished for, in the owner's words.
+    pub wish: String,
+    /// The model that wrote the code, as `substrate/model`.
+    pub model: String,
+    /// When it was put into the pool, in milliseconds since the epoch.
+    pub at_ms: u64,
+    /// The digest of its manifest, as it was put there.
+    pub manifest: String,
+    /// The digest of its code.
+    pub code: String,
+    /// The digest of its schema.
+    pub schema: String,
+    /// Who has approved it, once someone has: `channel:sender`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
     /// When, in milliseconds since the epoch.
@@ -368,6 +396,7 @@ mod tests {
             r#"{"kind": "seed"}"#,
             r#"{"kind": "own"}"#,
             r#"{"kind": "own", "approved_by": "p", "approved_ms": 1}"#,
+            r#"{"kind": "drafted", "run": "r", "wish": "w", "model": "m", "at_ms": 1, "manifest": "m", "code": "c", "schema": "s"}"#,
             IMPORTED,
         ]);
     }

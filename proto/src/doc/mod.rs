@@ -6,6 +6,7 @@ pub mod automation;
 pub mod budget;
 pub mod card;
 pub mod chronicle;
+pub mod draft;
 pub mod executor;
 pub mod grant;
 pub mod memory;

@@ -7,6 +7,7 @@
 pub mod accounts;
 pub mod common;
 pub mod door;
+pub mod drafting;
 pub mod lifecycle;
 pub mod memoryd;
 pub mod mind;

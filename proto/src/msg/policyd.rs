@@ -346,6 +346,8 @@ words! {
         pub births_today: u8,
         /// Further synthesised executors that may be active at once.
         pub active: u8,
+        /// Whether drafts are only shown: none may be put into the pool (`[synt] dry_run`).
+        pub dry_run: bool,
     }
 
     /// Grant a fund for a run of drafts of syntd. Asked before the first draft of a run, and again when what was given

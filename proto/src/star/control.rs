@@ -98,6 +98,8 @@ words! {
         pub commands: Vec<String>,
         /// Which folders of the workspace guests may read besides `shared`. See [`crate::executor::guests`].
         pub guest_folders: Vec<String>,
+        /// Whether drafts of executors are only shown, and never put into the pool.
+        pub dry_run: bool,
     }
 
     /// See [`Settings::folders`]. What they bound is read by [`crate::executor::outside`].

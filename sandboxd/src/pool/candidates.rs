@@ -7,7 +7,7 @@ use metnos_proto::msg::policyd::MAX_EXECUTORS;
 use metnos_proto::parcel;
 
 use crate::pool::files::{File, FileError};
-use crate::pool::registry::Registry;
+use crate::pool::registry::{Registry, revoked};
 use crate::verify::{ExecutorFiles, Texts};
 
 fn invalid(id: &ExecutorId, why: &dyn std::fmt::Display) -> Refusal {
@@ -85,6 +85,32 @@ impl Registry {
         digests: &ExecutorDigests,
     ) -> Result<(ExecutorFiles, Texts, Vec<u8>), Refusal> {
         let (mut formed, texts, tests) = self.for_birth(id, digests)?;
+        self.tighten(&mut formed)?;
+        Ok((formed, texts, tests))
+    }
+
+    /// A draft, which lies nowhere, in a sandbox that grants nothing.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn for_draft(&self, id: &ExecutorId, texts: &parcel::Texts) -> Result<ExecutorFiles, Refusal> {
+        self.trusted().map_err(|denial| denial.refusal(id))?;
+        let read = Texts {
+            manifest: texts.manifest.clone().into_bytes(),
+            code: texts.code.clone().into_bytes(),
+            schema: texts.schema.clone().into_bytes(),
+        };
+        let mut formed = ExecutorFiles::of(id, read, self.installation()).map_err(|why| invalid(id, &why))?;
+        formed.contract.check().map_err(|why| invalid(id, &why))?;
+        if self.is_revoked(&formed.digests) {
+            return Err(revoked(id));
+        }
+        self.tighten(&mut formed)?;
+        Ok(formed)
+    }
+
+    /// Puts an executor that nobody has approved into the profile [`SYNTH`], whatever it asks for.
+    fn tighten(&self, formed: &mut ExecutorFiles) -> Result<(), Refusal> {
         let (asked, cap) = (formed.manifest.sandbox.quotas, Quotas::SYNTH_CAP);
         let quotas = Quotas {
             wall_s: asked.wall_s.min(cap.wall_s),
@@ -94,7 +120,8 @@ impl Registry {
             writes_per_day: 0,
             bytes_per_day: 0,
         };
-        formed.plan = self.installation().pure_plan(SYNTH, &quotas).map_err(|error| invalid(id, &error))?;
-        Ok((formed, texts, tests))
+        let plan = self.installation().pure_plan(SYNTH, &quotas);
+        formed.plan = plan.map_err(|error| invalid(&formed.id, &error))?;
+        Ok(())
     }
 }

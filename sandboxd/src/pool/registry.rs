@@ -67,7 +67,7 @@ fn quarantined(id: &ExecutorId, why: &str) -> Refusal {
         .remedy("when its files are again as they were signed, the owner lets it back: `metnosctl executor lift`")
 }
 
-fn revoked(id: &ExecutorId) -> Refusal {
+pub(super) fn revoked(id: &ExecutorId) -> Refusal {
     Refusal::new(RefusalCode::Denied, "executor.revoked", format!("the signature of {id} is revoked, for ever"))
         .remedy("a new version can be born; this one is never run again")
 }
@@ -155,7 +155,7 @@ impl Registry {
     }
 
     /// Whether its texts were disowned.
-    fn is_revoked(&self, digests: &ExecutorDigests) -> bool {
+    pub(super) fn is_revoked(&self, digests: &ExecutorDigests) -> bool {
         self.revoked.contains(&texts_of(digests))
     }
 

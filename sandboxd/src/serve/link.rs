@@ -9,6 +9,7 @@ use metnos_proto::edges::policyd_sandboxd::{self, Ask};
 use metnos_proto::json::{self, Limits};
 use metnos_proto::link_async::Cx;
 use metnos_proto::msg::common::{Done, Refusal, RefusalCode};
+use metnos_proto::msg::drafting::{DraftTried, TryTexts};
 use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::sandboxd::{
     Birth, Born, ClearFindings, Decided, Fill, Forget, Install, Kill, KilledCount, Pool, PoolListing, Resolve,
@@ -66,6 +67,15 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
 
     async fn try_birth(self: Rc<Self>, cx: Cx<PolicydSandboxd>, ask: TryBirth, []: [Sealed; 0]) -> Served<Born, 1> {
         self.service.birth(cx.generation, Birth { id: ask.id, digests: ask.digests }, true).await
+    }
+
+    async fn try_texts(
+        self: Rc<Self>,
+        cx: Cx<PolicydSandboxd>,
+        ask: TryTexts,
+        [trial]: [Sealed; 1],
+    ) -> Served<DraftTried, 1> {
+        self.service.try_texts(cx.generation, &ask.id, &trial).await
     }
 
     async fn stage(self: Rc<Self>, _cx: Cx<PolicydSandboxd>, ask: Stage, [texts]: [Sealed; 1]) -> Served<Done, 0> {

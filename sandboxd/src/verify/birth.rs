@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use metnos_proto::control::FolderSettings;
+use metnos_proto::doc::draft::TriedInput;
 use metnos_proto::executor::Quotas;
 use metnos_proto::ids::Blake3;
 use metnos_proto::json::{self, Limits};
@@ -27,9 +28,25 @@ use crate::verify::{ExecutorFiles, Texts};
 pub const MIN_CASES: usize = 3;
 /// The most cases.
 pub const MAX_CASES: usize = 64;
-/// How often a case is tried that runs out of time: on a busy machine the clock says little about the executor, and
-/// one that never ends runs out of time every time.
-pub const MAX_TRIES: u32 = 5;
+/// How patient a run of birth tests is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// How often a case is tried that runs out of time.
+    pub tries: u32,
+    /// Whether the cases after one that fails are run as well; after one that runs out of time they are not, where it is tried
+    /// once.
+    pub to_the_end: bool,
+}
+
+/// On a busy machine the clock says little about the executor, and one that never ends runs out of time every time. The owner
+/// is shown every case.
+pub const BIRTH: Patience = Patience { tries: 5, to_the_end: true };
+/// What is wrong with a draft is said all at once.
+pub const TRIAL: Patience = Patience { tries: 1, to_the_end: true };
+/// Of a changed copy one test that notices it says enough.
+pub const MUTANT: Patience = Patience { tries: 1, to_the_end: false };
+/// How often a draft may run out of time on inputs that no test has.
+pub const MAX_TIMEOUTS: u32 = 5;
 /// The most bytes of a case's name.
 pub const MAX_CASE_NAME: usize = 200;
 /// The most bytes of what is said about a case, so that all cases fit one frame.
@@ -131,7 +148,7 @@ pub fn difference(expect: &Expect, judged: &Judged) -> Option<String> {
     match (expect.ok, judged.outcome) {
         (true, Outcome::Ok) => expect.values.iter().find_map(|(pointer, wanted)| {
             let found = judged.value.pointer(pointer);
-            if found == Some(wanted) {
+            if found.is_some_and(|found| json::same(found, wanted)) {
                 return None;
             }
             let found = found.map_or("nothing".to_owned(), |found| short(&found.to_string()));
@@ -171,7 +188,7 @@ pub fn candidate(texts: &Texts) -> Result<Vec<u8>, String> {
     }))
 }
 
-/// Has the tests describe their cases, and runs each. `kill` gives each run the end of its life; a killed one
+/// Has the tests describe their cases, and runs them. `kill` gives each run the end of its life; a killed one
 /// ends the birth.
 ///
 /// # Errors
@@ -180,6 +197,7 @@ pub async fn run<S: Sandbox>(
     sandbox: &S,
     executor: &ExecutorFiles,
     tests: &[u8],
+    patience: Patience,
     mut kill: impl FnMut() -> oneshot::Receiver<()>,
 ) -> Result<Vec<BirthCase>, String> {
     let quotas = Quotas::default();
@@ -216,12 +234,13 @@ pub async fn run<S: Sandbox>(
     let mut born = Vec::with_capacity(cases.len());
     for case in cases.into_iter().filter(|case| case.can_be_tried(&executor.plan)) {
         let mut judged = run_case(sandbox, executor, &case, kill()).await;
-        for _ in 1..MAX_TRIES {
+        for _ in 1..patience.tries {
             if !judged.as_ref().is_ok_and(|judged| judged.outcome == Outcome::Timeout) {
                 break;
             }
             judged = run_case(sandbox, executor, &case, kill()).await;
         }
+        let endless = judged.as_ref().is_ok_and(|judged| judged.outcome == Outcome::Timeout);
         let fault = match judged {
             Ok(judged) if judged.outcome == Outcome::Killed => return Err("the birth was stopped".to_owned()),
             Ok(judged) => difference(&case.expect, &judged),
@@ -233,8 +252,42 @@ pub async fn run<S: Sandbox>(
             passed,
             detail: fault.map_or_else(String::new, |fault| cut(&fault, MAX_DETAIL)),
         });
+        if !passed && (!patience.to_the_end || endless && patience.tries == 1) {
+            break;
+        }
     }
     Ok(born)
+}
+
+/// Calls an executor that is granted nothing with each of these arguments, each call in a workspace of its own. One that has
+/// run out of time [`MAX_TIMEOUTS`] times is not called again.
+///
+/// # Errors
+/// In a sentence, why a call could not be made; or that it was stopped.
+pub async fn run_inputs<S: Sandbox>(
+    sandbox: &S,
+    executor: &ExecutorFiles,
+    inputs: &[Map<String, Value>],
+    mut kill: impl FnMut() -> oneshot::Receiver<()>,
+) -> Result<Vec<TriedInput>, String> {
+    let mut tried = Vec::with_capacity(inputs.len());
+    let mut timeouts = 0;
+    for args in inputs {
+        if timeouts >= MAX_TIMEOUTS {
+            tried.push(TriedInput { outcome: "not_run".to_owned(), result: Value::Null });
+            continue;
+        }
+        let expect = Expect { ok: true, class: None, values: Map::new(), file: None };
+        let name = String::new();
+        let case = Case { name, files: Map::new(), args: args.clone(), thought: None, file: None, needs: None, expect };
+        let judged = run_case(sandbox, executor, &case, kill()).await?;
+        if judged.outcome == Outcome::Killed {
+            return Err("the trial was stopped".to_owned());
+        }
+        timeouts += u32::from(judged.outcome == Outcome::Timeout);
+        tried.push(TriedInput { outcome: judged.outcome.name().to_owned(), result: judged.value });
+    }
+    Ok(tried)
 }
 
 async fn run_case<S: Sandbox>(

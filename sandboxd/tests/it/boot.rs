@@ -163,6 +163,7 @@ fn order_start(instance: &Path) -> Order {
             folders: metnos_proto::control::FolderSettings::default(),
             commands: Vec::new(),
             guest_folders: Vec::new(),
+            dry_run: true,
         },
     })
 }

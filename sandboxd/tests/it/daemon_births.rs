@@ -1,9 +1,12 @@
 //! Births, and what the owner asks: on real channels, in a sandbox that follows a script.
 
 use crate::fixture::{Act, PoolOnDisk, Set, call, flip, read_result, refused, run, settle};
+use metnos_proto::doc::draft::TriedInput;
 use metnos_proto::ids::{Blake3, TraceId, TurnId};
-use metnos_proto::msg::common::Outcome;
+use metnos_proto::msg::common::{ExecutorId, Outcome};
+use metnos_proto::msg::drafting::TryTexts;
 use metnos_proto::msg::sandboxd::{Birth, Canaries, Install, Kill, SandboxStatus, VerifyExecutor};
+use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
 
 #[test]
@@ -141,7 +144,7 @@ fn a_birth_can_be_stopped_between_its_cases_and_in_one() {
 
 #[test]
 fn a_case_that_ran_out_of_time_is_tried_again_and_not_for_ever() {
-    use metnos_sandboxd::verify::birth::MAX_TRIES;
+    use metnos_sandboxd::verify::birth::BIRTH;
     run(async {
         let pool = PoolOnDisk::new();
         let id = pool.seed("fs_read");
@@ -151,7 +154,7 @@ fn a_case_that_ran_out_of_time_is_tried_again_and_not_for_ever() {
         let cases = json!({"ok": true, "cases": [case("busy"), case("endless"), case("broken")]});
         set.sandbox.then(Act::Return(cases));
         set.sandbox.then(Act::End(Outcome::Timeout)).then(Act::Return(read_result("x")));
-        for _ in 0..MAX_TRIES {
+        for _ in 0..BIRTH.tries {
             set.sandbox.then(Act::End(Outcome::Timeout));
         }
         // What did not run out of time is not tried again.
@@ -160,6 +163,80 @@ fn a_case_that_ran_out_of_time_is_tried_again_and_not_for_ever() {
         let held: Vec<bool> = born.cases.iter().map(|case| case.passed).collect();
         assert_eq!(held, [true, false, false]);
         assert!(set.sandbox.acts.borrow().is_empty());
+    });
+}
+
+/// A draft with these inputs, as policyd hands it on: the files of fs_read, which lie nowhere.
+fn trial(pool: &PoolOnDisk, inputs: &Value) -> (ExecutorId, Sealed) {
+    let id = pool.seed("fs_read");
+    let text = |name: &str| std::fs::read_to_string(pool.file(&id, name)).unwrap();
+    let names = ["manifest.toml", "main.py", "schema.json", "tests/birth.py"];
+    let mut files: serde_json::Map<String, Value> =
+        names.into_iter().map(|name| (name.to_owned(), json!(text(name)))).collect();
+    let manifest = text("manifest.toml").replacen("name = \"fs_read\"", "name = \"drafted\"", 1);
+    files["manifest.toml"] = json!(manifest.replace("executor.fs_read", "executor.drafted"));
+    let document = json!({"files": files, "inputs": inputs, "all": false});
+    let version = id.version;
+    (ExecutorId { name: "drafted".to_owned(), version }, Sealed::new(document.to_string().as_bytes()).unwrap())
+}
+
+#[test]
+fn draft_is_scanned_and_runs_where_nothing_is_granted() {
+    run(async {
+        let pool = PoolOnDisk::new();
+        let (id, sealed) = trial(&pool, &json!([{"path": "a"}, {"path": "b"}]));
+        let set = Set::trusted(pool).await;
+        let case = |name: &str| json!({"name": name, "files": {}, "args": {"path": "a"}, "expect": {"ok": true, "values": {"/content": "x"}}});
+        let cases = json!({"ok": true, "cases": [case("one"), case("two"), case("three")]});
+        let clean = || Act::Return(json!({"ok": true, "total": 0, "found": []}));
+        set.sandbox.then(clean()).then(Act::Return(cases.clone()));
+        set.sandbox.then(Act::Return(read_result("x"))).then(Act::End(Outcome::Timeout));
+        let (tried, [came]) = set.policy.try_texts(TraceId::NONE, TryTexts { id: id.clone() }, [sealed]).await.unwrap();
+        let held: Vec<bool> = tried.cases.iter().map(|case| case.passed).collect();
+        assert_eq!((held.as_slice(), came.read().unwrap().as_slice()), (&[true, false][..], &b"[]"[..]));
+        assert!(set.sandbox.acts.borrow().is_empty(), "nothing is tried again, and no input is run");
+        assert!(set.sandbox.jobs.borrow().iter().all(|job| job.grants.is_empty()), "whatever its manifest asks for");
+
+        let (_, sealed) = trial(&set.pool, &json!([{"path": "a"}, {"path": "b"}]));
+        set.sandbox.then(clean()).then(Act::Return(cases));
+        for _ in 0..4 {
+            set.sandbox.then(Act::Return(read_result("x")));
+        }
+        set.sandbox.then(Act::End(Outcome::Crashed));
+        let (tried, [came]) = set.policy.try_texts(TraceId::NONE, TryTexts { id: id.clone() }, [sealed]).await.unwrap();
+        assert!(tried.cases.len() == 3 && tried.cases.iter().all(|case| case.passed));
+        let came: Vec<TriedInput> = serde_json::from_slice(&came.read().unwrap()).unwrap();
+        assert_eq!(came.iter().map(|one| one.outcome.as_str()).collect::<Vec<_>>(), ["ok", "crashed"]);
+
+        // What the scan finds is not run.
+        let (_, sealed) = trial(&set.pool, &json!([]));
+        set.sandbox.then(Act::Return(json!({"ok": true, "total": 1, "found": ["line 1 uses eval"]})));
+        let refusal = refused(set.policy.try_texts(TraceId::NONE, TryTexts { id: id.clone() }, [sealed]).await);
+        assert!(refusal.rule == "birth.scan" && refusal.why.contains("eval"), "{refusal}");
+        assert!(set.sandbox.acts.borrow().is_empty());
+        assert!(!set.pool.file(&id, "main.py").exists(), "nothing of a draft lies in the pool");
+    });
+}
+
+#[test]
+fn trial_that_is_no_trial_is_refused_before_anything_runs() {
+    run(async {
+        let set = Set::trusted(PoolOnDisk::new()).await;
+        let (id, good) = trial(&set.pool, &json!([]));
+        let many = json!(vec![json!({"path": "a"}); 65]);
+        for (bad, what) in [
+            (b"no JSON".to_vec(), "a word of JSON"),
+            (b"{\"files\": {}, \"inputs\": [], \"all\": true}".to_vec(), "manifest.toml"),
+            (trial(&set.pool, &many).1.read().unwrap(), "65 inputs"),
+        ] {
+            let sealed = Sealed::new(&bad).unwrap();
+            let refusal = refused(set.policy.try_texts(TraceId::NONE, TryTexts { id: id.clone() }, [sealed]).await);
+            assert_eq!(refusal.rule, "draft.form", "{what}: {refusal}");
+        }
+        let other = ExecutorId { name: "other".to_owned(), ..id };
+        let refusal = refused(set.policy.try_texts(TraceId::NONE, TryTexts { id: other }, [good]).await);
+        assert_eq!(refusal.rule, "stage.unfit", "{refusal}");
+        assert!(set.sandbox.jobs.borrow().is_empty());
     });
 }
 

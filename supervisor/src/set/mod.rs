@@ -151,7 +151,7 @@ impl<F: Launcher> Set<F> {
         }
     }
 
-    /// Has the configuration read again where that is safe: for mind, when the owner has it restarted.
+    /// Has the configuration read again where that is safe: for mind and policyd, when the owner has one of them restarted.
     #[must_use]
     pub fn reloading(mut self, reload: Reload) -> Self {
         self.reload = Some(reload);

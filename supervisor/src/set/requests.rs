@@ -149,14 +149,17 @@ impl<F: Launcher> Set<F> {
 
     fn restart(&mut self, role: RoleName, to: To) {
         let now = self.now_ms();
-        // Which models there are may change while everything else goes on; nobody but mind needs to know.
-        match self.reload.as_ref().filter(|_| role == RoleName::Mind).map(|reload| reload()) {
-            Some(Ok(settings)) => self.settings.models = settings.models,
+        // Two things may change while everything else goes on: the models, which only mind needs to know, and whether drafts are
+        // only shown, which only policyd decides by.
+        let reloads = matches!(role, RoleName::Mind | RoleName::Policyd);
+        match self.reload.as_ref().filter(|_| reloads).map(|reload| reload()) {
+            Some(Ok(settings)) if role == RoleName::Mind => self.settings.models = settings.models,
+            Some(Ok(settings)) => self.settings.dry_run = settings.dry_run,
             Some(Err(why)) => {
                 let refusal = Refusal::new(RefusalCode::Invalid, "supervisor.config", why);
                 return answer(
                     to,
-                    CtlAnswer::Refused(refusal.remedy("correct metnos.toml; mind goes on as it was")).into(),
+                    CtlAnswer::Refused(refusal.remedy(format!("correct metnos.toml; {role} goes on as it was"))).into(),
                 );
             }
             None => {}

@@ -333,6 +333,9 @@ mod a_syntd {
         metnos_tests::until("the end of its flood", std::time::Duration::from_secs(60), || {
             set.logs().contains("hostile syntd has said everything").then_some(())
         });
+        let logs = set.logs();
+        let end = logs.lines().find(|line| line.contains("has said everything")).unwrap();
+        assert!(!end.contains("tried") && !end.contains("offered"), "{end}");
         let gained = set.chronicle().len() - lines;
         assert!(gained < 100, "its questions left {gained} lines");
         let (_, executors) = set.json(&["executor", "list"]);

@@ -93,7 +93,7 @@ fn lies_to(role: RoleName) {
         on_edge!(edge, &mut solo, side;
             CtlDoor DoorPlanner DoorPolicyd DoorMind DoorMemoryd PlannerPolicyd PlannerMind PlannerMemoryd SyntdPolicyd
             SyntdMind SyntdMemoryd PolicydSandboxd PolicydMind PolicydMemoryd SandboxdMemoryd CtlPolicyd CtlSandboxd
-            CtlMind CtlMemoryd);
+            CtlMind CtlMemoryd CtlSyntd);
         solo.drain();
     }
 }

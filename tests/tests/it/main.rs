@@ -24,6 +24,7 @@ mod first_hour;
 mod fitness;
 mod folders;
 mod full;
+mod growth;
 mod guests;
 mod hooks;
 mod hostile;

@@ -82,10 +82,14 @@ fn turns(set: &Instance) {
         &["memory", "search", "welcome"],
         &["trace", "list"],
         &["audit", "tail"],
+        &["synt", "gaps"],
     ] {
         let (code, value) = set.json(words);
         assert_eq!(code, 0, "{words:?}: {value:#}");
     }
+    // syntd reads the order, and learns that there is no model.
+    let (code, value) = set.json(&["synt", "run", "double it", "--example", "{\"n\": 1} => {\"twice\": 2}"]);
+    assert_eq!(code, 3, "{value:#}");
 }
 
 /// What the filter of an executor leaves to it. The filter of sandboxd stands above that one, so it must

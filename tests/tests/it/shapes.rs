@@ -10,6 +10,7 @@ use metnos_tests::bins::open_folder;
 use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::minds::{Liar, STREAM, piece, plain, say};
 use metnos_tests::pool::put;
+use metnos_tests::script::{Reply, openai};
 use metnos_tests::telegram::{Emulator, TOKEN};
 use metnos_tests::until;
 use serde_json::{Value, json};
@@ -125,6 +126,9 @@ fn start() -> (Liar, Emulator, Instance) {
         }
         // The judge learns that everything fits; whoever else asks is told a word.
         let fits = json!({ "fits": { "order": 0.9, "attention": 0.9, "trust": 0.9 } }).to_string();
+        if request.contains("You write one Python") {
+            return say(stream, &openai(0, &Reply::Says("def solve(n):\n    return 2 * n")));
+        }
         let is_judge = request.contains("slug") && request.contains("attention");
         let _ = stream.write_all(STREAM.as_bytes());
         let _ = stream.write_all(piece(if is_judge { &fits } else { "Good." }).as_bytes());
@@ -284,6 +288,34 @@ fn record(tour: &mut Tour) {
     let _ = tour.go(&["memory", "late"]);
     let _ = tour.go(&["memory", "explain", &(said["seq"].as_u64().unwrap() + 1).to_string()]);
     let _ = tour.go(&["spend"]);
+}
+
+/// A draft of the model's, up to its withdrawal.
+fn growth(tour: &mut Tour) {
+    let _ = tour.go(&["models", "set", "synth", "there/m"]);
+    let _ = tour.go(&["synt", "dry-run", "off"]);
+    tour.set.is_grown();
+    let examples =
+        ["1", "2", "3"].map(|n| format!("{{\"n\": {n}}} => {{\"twice\": {}}}", 2 * n.parse::<u8>().unwrap()));
+    let mut words = vec!["synt", "run", "double a number", "--name", "doubler"];
+    examples.iter().for_each(|example| words.extend(["--example", example.as_str()]));
+    let _ = tour.go(&words);
+    for words in [&["synt", "show"][..], &["synt", "gaps"], &["synt", "proposals"]] {
+        let _ = tour.go(words);
+    }
+    let (_, card) = tour.with(&["executor", "sign", "doubler"], "");
+    let _ = tour.go(&["executor", "sign", "doubler", "--confirm", text(&card["digest"])]);
+    let _ = tour.go(&["synt", "withdraw", "doubler", "--reason", "a try"]);
+    let _ = tour.go(&["executor", "restore", "doubler", "--reason", "a try"]);
+    let task = json!({"name": "double", "wish": "double a number", "lang": "en", "hidden": [{"in": {"n": 9}, "out": {"twice": 18}}],
+        "examples": [{"in": {"n": 1}, "out": {"twice": 2}}, {"in": {"n": 2}, "out": {"twice": 4}}, {"in": {"n": 5}, "out": {"twice": 10}}]});
+    let folder = open_folder("metnos-shapes-");
+    let file = folder.path().join("tasks.jsonl");
+    std::fs::write(&file, format!("{task}\n")).unwrap();
+    let found = tour.go(&["bench", "synt", file.to_str().unwrap()]);
+    if found["whole"] != 1 {
+        tour.wrong.push(format!("bench synt: {found:#}"));
+    }
 }
 
 fn mnestome(tour: &mut Tour) {
@@ -484,6 +516,7 @@ fn every_command_prints_what_its_schema_says() {
     record(&mut tour);
     mnestome(&mut tour);
     talk_to_a_model(&mut tour);
+    growth(&mut tour);
     executors(&mut tour);
     measures(&mut tour);
     life(&mut tour);

@@ -54,6 +54,8 @@ pub const OWNER: u32 = 1000;
 thread_local! {
     /// The budgets of the next policyd of this test.
     pub static BUDGETS: RefCell<BudgetSettings> = RefCell::new(BudgetSettings::default());
+    /// Whether the next policyd of this test only shows drafts.
+    pub static DRY_RUN: Cell<bool> = const { Cell::new(true) };
 }
 
 /// A clock that stands still until it is turned.
@@ -118,6 +120,7 @@ impl World {
             hosts: Vec::new(),
             commands: Vec::new(),
             guest_folders: Vec::new(),
+            dry_run: DRY_RUN.get(),
             budget: BUDGETS.with(|set| set.borrow().clone()),
             seeds: Box::leak(seeds.into_boxed_slice()),
         };
@@ -205,7 +208,12 @@ impl World {
     }
 
     pub async fn syntd(&self) -> Rc<Client<SyntdPolicyd>> {
-        let (asker, answerer) = pair::<SyntdPolicyd>(1, None).unwrap();
+        self.syntd_on(1).await
+    }
+
+    /// The same, on a link of that generation.
+    pub async fn syntd_on(&self, generation: u32) -> Rc<Client<SyntdPolicyd>> {
+        let (asker, answerer) = pair::<SyntdPolicyd>(generation, None).unwrap();
         tokio::task::spawn_local(syntd_policyd::serve(answerer, Rc::clone(&self.policy)));
         attached(asker).await
     }

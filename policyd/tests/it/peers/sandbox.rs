@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_policyd::executors::seeds::Seed;
+use metnos_proto::doc::draft::DraftTrial;
 use metnos_proto::edge::{ServeError, Served, Word};
 use metnos_proto::edges::PolicydSandboxd;
 use metnos_proto::edges::policyd_sandboxd::{Ask, Note, Serve};
@@ -14,6 +15,7 @@ use metnos_proto::link_async::{Cx, Notes};
 use metnos_proto::msg::common::{
     Done, ExecutorDigests, ExecutorId, InputRef, Leaf, Outcome, Refusal, RefusalCode, Resources,
 };
+use metnos_proto::msg::drafting::{DraftTried, TryTexts};
 use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::sandboxd::{
     Birth, BirthCase, Born, ClearFindings, Decided, Fill, Forget, Install, Kill, KilledCount, Pool, PoolEntry,
@@ -236,6 +238,20 @@ impl Serve for FakeSandbox {
             return Err(Refusal::new(RefusalCode::Denied, "birth.changed", "they changed in between").into());
         }
         Ok((Done {}, []))
+    }
+
+    /// A draft passes its test, unless its code says otherwise.
+    async fn try_texts(
+        self: Rc<Self>,
+        _: Cx<PolicydSandboxd>,
+        ask: TryTexts,
+        [trial]: [Sealed; 1],
+    ) -> Served<DraftTried, 1> {
+        let trial = DraftTrial::read(&trial).unwrap();
+        self.note(format!("try_texts {} {}", ask.id, trial.inputs.len()));
+        let passed = !trial.files["main.py"].to_string().contains("WRONG");
+        let case = BirthCase { name: "works".to_owned(), passed, detail: String::new() };
+        Ok((DraftTried { cases: vec![case] }, [crate::peers::sealed(&json!([]))]))
     }
 
     async fn try_birth(self: Rc<Self>, _: Cx<PolicydSandboxd>, ask: TryBirth, []: [Sealed; 0]) -> Served<Born, 1> {

@@ -19,7 +19,7 @@ use metnos_proto::payload::Sealed;
 use metnos_proto::prompt::Reply;
 use metnos_proto::role::Syntd;
 
-/// How many prompts it has; they are made before the lock, which lets syntd make none.
+/// How many prompts it has.
 const PROMPTS: u32 = 400;
 /// Between two of them.
 const PAUSE: Duration = Duration::from_millis(250);

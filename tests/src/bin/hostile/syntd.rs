@@ -1,4 +1,4 @@
-//! A syntd that is the attacker's: it has seven words, and says them as often as it can. What came of it
+//! A syntd that is the attacker's: it says each of its words as often as it can. What came of it
 //! stands in its log.
 
 use std::rc::Rc;
@@ -8,6 +8,8 @@ use metnos_proto::edge::RpcError;
 use metnos_proto::edges::{SyntdMemoryd, SyntdMind, SyntdPolicyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
+use metnos_proto::msg::common::ExecutorId;
+use metnos_proto::msg::drafting::{OfferDraft, TryDraft};
 use metnos_proto::msg::memoryd::{AgerProposals, Gaps};
 use metnos_proto::msg::mind::Draft;
 use metnos_proto::msg::policyd::{EndDrafts, FundDrafts, GrowthQuota};
@@ -19,7 +21,7 @@ use crate::life::{self, Failure, outcome, sealed};
 
 /// How often each word is said that needs nothing but a frame.
 const TIMES: u32 = 2_000;
-/// How many prompts it has; they are made before the lock, which lets syntd make none.
+/// How many prompts it has.
 const PROMPTS: u32 = 200;
 
 /// Lives as syntd.
@@ -80,6 +82,14 @@ async fn flood(
             last.push(outcome(funded, |(funded, [])| format!("funded {}", funded.tokens)));
             let ended = policyd.end_drafts(TraceId::NONE, EndDrafts { run }, []).await;
             last.push(outcome(ended, |_| "ended".to_owned()));
+            // And what it has written itself, in the name of an executor that everybody trusts.
+            let id = ExecutorId { name: "fs_read".to_owned(), version: "9.0.0".to_owned() };
+            let Ok(files) = sealed("{\"main.py\": \"import os\"}") else { continue };
+            let tried = policyd.try_draft(TraceId::NONE, TryDraft { run, id: id.clone() }, [files]).await;
+            last.push(outcome(tried, |_| "tried".to_owned()));
+            let Ok(files) = sealed("{\"main.py\": \"import os\"}") else { continue };
+            let ask = OfferDraft { run, id, wish: "\u{1b}[2J".repeat(400), model: "m".repeat(4_000) };
+            last.push(outcome(policyd.offer_draft(TraceId::NONE, ask, [files]).await, |_| "offered".to_owned()));
         }
         let draft = match prompts.pop() {
             Some(Ok(prompt)) => {
