@@ -153,6 +153,7 @@ impl Executors {
             manifest: digests.manifest.to_string(),
             code: digests.code.to_string(),
             schema: digests.schema.to_string(),
+            calls: 0,
             approved_by: None,
             approved_ms: None,
         }));

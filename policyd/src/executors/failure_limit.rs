@@ -1,9 +1,10 @@
 //! The limit of failures: an executor that fails by its own fault three times within a day is quarantined until the owner
-//! lifts it (design: executor §4). Denials, bad arguments, stopped calls and limits of this machine do not count.
+//! lifts it (design: executor §4); a drafted one twice in its first ten calls. Denials, bad arguments, stopped calls and limits of this machine do not count.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use metnos_proto::doc::executor::{Drafting, Origin};
 use metnos_proto::msg::common::{ExecutorId, Outcome};
 use rusqlite::{Connection, params};
 
@@ -13,6 +14,10 @@ use crate::store::{Store, StoreError};
 
 /// How many set it aside.
 pub const MOST: usize = 3;
+/// How many set a drafted executor aside that is on probation (design: synt §2).
+pub const MOST_ON_PROBATION: usize = 2;
+/// How many calls a probation has.
+pub const PROBATION: u8 = 10;
 /// Within how long, in milliseconds.
 pub const WITHIN_MS: u64 = DAY_MS;
 
@@ -27,8 +32,8 @@ pub(crate) const TABLE: &str = "
 pub struct FailureLimit(BTreeMap<(String, String), Vec<u64>>);
 
 impl FailureLimit {
-    /// One more, at this time; whether that sets it aside. What is older than a day is forgotten.
-    pub fn strike(&mut self, id: &ExecutorId, now_ms: u64) -> bool {
+    /// One more, at this time; whether that makes `most` of them, which sets it aside. What is older than a day is forgotten.
+    pub fn strike(&mut self, id: &ExecutorId, now_ms: u64, most: usize) -> bool {
         self.0.retain(|_, times| {
             times.retain(|at| now_ms.saturating_sub(*at) < WITHIN_MS);
             !times.is_empty()
@@ -38,7 +43,7 @@ impl FailureLimit {
         if times.len() > MOST {
             times.remove(0);
         }
-        times.len() >= MOST
+        times.len() >= most
     }
 
     /// The owner has let it back: it begins again.
@@ -95,22 +100,37 @@ impl Store {
 impl Executors {
     /// A call has ended like this: a failure of its own is a strike, and the last of them sets it aside.
     pub(crate) async fn judge_conduct(self: &Rc<Self>, id: &ExecutorId, outcome: Outcome) {
+        let most = self.count_on_probation(id).await;
         if !outcome.is_its_own_failure() {
             return;
         }
         let now_ms = self.base.clock.wall_ms();
-        let last = self.strikes.borrow_mut().strike(id, now_ms);
+        let last = self.strikes.borrow_mut().strike(id, now_ms, most);
         if let Err(error) = self.base.store.strike(id.clone(), now_ms).await {
             tracing::error!(%error, %id, "a strike is remembered only until policyd ends");
         }
         if !last || !self.registry.borrow().may_be_set_aside(id) {
             return;
         }
-        let why = format!("{MOST} failures of its own making within a day, the last of them: {}", outcome.name());
+        let why = format!("{most} failures of its own making within a day, the last of them: {}", outcome.name());
         self.base.event("strikes", &format!("{id} is set aside: {why}"), None);
         self.quarantine(id, &why).await;
         let executors = Rc::clone(self);
         tokio::task::spawn_local(async move { executors.tell_losses().await });
+    }
+
+    /// Counts a call of a drafted executor while it is on probation; how many failures within a day set it aside.
+    async fn count_on_probation(&self, id: &ExecutorId) -> usize {
+        let counted = match self.registry.borrow().origin(id) {
+            Some(Origin::Drafted(drafting)) if drafting.calls < PROBATION => {
+                Origin::Drafted(Box::new(Drafting { calls: drafting.calls + 1, ..(**drafting).clone() }))
+            }
+            Some(_) | None => return MOST,
+        };
+        if let Err(refusal) = self.remember(id, &counted).await {
+            tracing::error!(%refusal, %id, "a call on probation is not counted");
+        }
+        MOST_ON_PROBATION
     }
 }
 
@@ -126,20 +146,27 @@ mod tests {
     #[test]
     fn third_failure_within_a_day_quarantines_executor() {
         let mut strikes = FailureLimit::default();
-        assert!(!strikes.strike(&id("1.0.0"), 0) && !strikes.strike(&id("1.0.0"), 1));
-        assert!(strikes.clone().strike(&id("1.0.0"), WITHIN_MS - 1));
+        assert!(!strikes.strike(&id("1.0.0"), 0, MOST) && !strikes.strike(&id("1.0.0"), 1, MOST));
+        assert!(strikes.clone().strike(&id("1.0.0"), WITHIN_MS - 1, MOST));
         // A day after the first, that one does not count any more.
-        assert!(!strikes.strike(&id("1.0.0"), WITHIN_MS));
+        assert!(!strikes.strike(&id("1.0.0"), WITHIN_MS, MOST));
+    }
+
+    #[test]
+    fn second_failure_on_probation_quarantines_executor() {
+        let mut strikes = FailureLimit::default();
+        assert!(!strikes.strike(&id("1.0.0"), 0, MOST_ON_PROBATION));
+        assert!(strikes.strike(&id("1.0.0"), 1, MOST_ON_PROBATION));
     }
 
     #[test]
     fn versions_are_counted_apart_and_all_forgotten_together() {
         let mut strikes = FailureLimit::default();
         for at in 0..2 {
-            assert!(!strikes.strike(&id("1.0.0"), at) && !strikes.strike(&id("2.0.0"), at));
+            assert!(!strikes.strike(&id("1.0.0"), at, MOST) && !strikes.strike(&id("2.0.0"), at, MOST));
         }
         strikes.forget("a");
-        assert!(!strikes.strike(&id("1.0.0"), 3));
+        assert!(!strikes.strike(&id("1.0.0"), 3, MOST));
         assert_eq!(strikes.0.len(), 1);
     }
 

@@ -107,12 +107,20 @@ pub struct Drafting {
     pub code: String,
     /// The digest of its schema.
     pub schema: String,
+    /// How many calls of its probation it has had; missing before the first.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub calls: u8,
     /// Who has approved it, once someone has: `channel:sender`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
     /// When, in milliseconds since the epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_ms: Option<u64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(calls: &u8) -> bool {
+    *calls == 0
 }
 
 /// What is known of an executor that came from another instance. What a parcel says about its way is its exporter's word.
@@ -396,7 +404,7 @@ mod tests {
             r#"{"kind": "seed"}"#,
             r#"{"kind": "own"}"#,
             r#"{"kind": "own", "approved_by": "p", "approved_ms": 1}"#,
-            r#"{"kind": "drafted", "run": "r", "wish": "w", "model": "m", "at_ms": 1, "manifest": "m", "code": "c", "schema": "s"}"#,
+            r#"{"kind": "drafted", "run": "r", "wish": "w", "model": "m", "at_ms": 1, "manifest": "m", "code": "c", "schema": "s", "calls": 3}"#,
             IMPORTED,
         ]);
     }

@@ -27,7 +27,7 @@ const SPECIFICATION: &str = r#"{"name": "invoice_number", "summary": "Find the n
     "inputs": [{"name": "text", "type": "string", "about": "text of the invoice"}],
     "outputs": [{"name": "number", "type": "string", "about": "its number"}]}"#;
 const LAST_WORD: &str = "def solve(text):\n    return text.split()[-1]";
-const RIGHT: &str = "import re\n\ndef solve(text):\n    found = re.search(r\"(?:invoice|fattura)\\s*(?:no?\\.)?\\s*(\\d[\\w/-]*)\", text, re.I)\n    \
+const RIGHT: &str = "import re\n\ndef solve(text):\n    if text == \"crash\":\n        return 7\n    found = re.search(r\"(?:invoice|fattura)\\s*(?:no?\\.)?\\s*(\\d[\\w/-]*)\", text, re.I)\n    \
     if found is None:\n        raise ValueError(\"no number\")\n    return found.group(1)";
 
 fn examples() -> String {
@@ -138,6 +138,12 @@ fn wish_becomes_an_executor_only_when_the_owner_signs_it() {
     assert_eq!(set.run("invoice_number", &[text]).1["error"]["rule"], "executor.archived");
     assert_eq!(set.json(&["executor", "restore", "invoice_number", "--reason", "it is good"]).0, 0);
     assert_eq!(set.run("invoice_number", &[text]).0, 0);
+    // In its first ten calls the second failure of its own sets it aside, where another executor has a third.
+    for round in ["once", "twice"] {
+        assert_eq!(set.run("invoice_number", &["text=crash"]).0, 1, "{round}");
+    }
+    assert_eq!(set.run("invoice_number", &[text]).1["error"]["rule"], "executor.quarantined");
+    assert!(set.json(&["executor", "show", "invoice_number"]).1["origin"]["calls"].as_u64() >= Some(4));
     let (code, refused) = set.json(&["synt", "withdraw", "fs_read", "--reason", "x"]);
     assert_eq!(code, 1, "only what was drafted: {refused:#}");
     let (_, growth) = set.json(&["synt", "gaps"]);
