@@ -8,16 +8,14 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use metnos_calendar::Day;
 use metnos_proto::doc::Doc;
-use metnos_proto::doc::draft::{DraftListed, DraftReport, DraftRequest, GapReport, GrowthReport};
+use metnos_proto::doc::draft::{DraftListed, DraftOrder, DraftReport, GapReport, GrowthReport};
 use metnos_proto::edge::{RpcError, Served};
 use metnos_proto::edges::{CtlSyntd, SyntdMind, SyntdPolicyd, ctl_syntd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::json::{self, Limits};
 use metnos_proto::link_async::{Client, Cx, Notes};
 use metnos_proto::msg::common::{Refusal, RefusalCode};
-use metnos_proto::msg::drafting::{
-    DraftEnded, DraftExecutor, DraftStarted, GrowthStatus, MAX_DRAFT_REQUEST, ShowDraft,
-};
+use metnos_proto::msg::drafting::{DraftEnded, DraftExecutor, DraftStarted, GrowthStatus, MAX_DRAFT_ORDER, ShowDraft};
 use metnos_proto::msg::memoryd::Gap;
 use metnos_proto::msg::policyd::{EndDrafts, GrowthLeft, GrowthQuota};
 use metnos_proto::payload::Sealed;
@@ -55,7 +53,7 @@ impl Orders {
     }
 
     /// Has a run funded for an order; it goes on by itself, for as long as the owner is there.
-    async fn start(self: &Rc<Self>, cx: &Cx<CtlSyntd>, order: DraftRequest) -> Result<TurnId, Refusal> {
+    async fn start(self: &Rc<Self>, cx: &Cx<CtlSyntd>, order: DraftOrder) -> Result<TurnId, Refusal> {
         let alone = Alone::of(self)?;
         let left = self.growth_left().await?;
         let id = Run::fund(&self.peers).await?;
@@ -67,7 +65,7 @@ impl Orders {
         Ok(id)
     }
 
-    async fn follow(&self, id: TurnId, notes: Notes<CtlSyntd>, order: &DraftRequest, dry_run: bool) {
+    async fn follow(&self, id: TurnId, notes: Notes<CtlSyntd>, order: &DraftOrder, dry_run: bool) {
         let began = Instant::now();
         let run = Run::new(&self.peers, id, notes.clone(), order, today());
         let report = tokio::select! {
@@ -163,17 +161,16 @@ impl ctl_syntd::Serve for Orders {
     }
 }
 
-fn read(sealed: &Sealed) -> Result<DraftRequest, Refusal> {
+fn read(sealed: &Sealed) -> Result<DraftOrder, Refusal> {
     let wrong =
         |why: String| Refusal::new(RefusalCode::Invalid, "draft.order", why).remedy("`metnosctl synt run --help`");
-    if sealed.len() > MAX_DRAFT_REQUEST {
-        return Err(wrong(format!("the order has {} bytes; at most {MAX_DRAFT_REQUEST} are taken", sealed.len())));
+    if sealed.len() > MAX_DRAFT_ORDER {
+        return Err(wrong(format!("the order has {} bytes; at most {MAX_DRAFT_ORDER} are taken", sealed.len())));
     }
     let bytes = sealed.read().map_err(|error| wrong(error.to_string()))?;
-    let object = json::parse_object(&bytes, Limits { max_bytes: MAX_DRAFT_REQUEST, max_depth: 32 });
+    let object = json::parse_object(&bytes, Limits { max_bytes: MAX_DRAFT_ORDER, max_depth: 32 });
     let object = object.map_err(|error| wrong(error.to_string()))?;
-    let order: DraftRequest =
-        serde_json::from_value(Value::Object(object)).map_err(|error| wrong(error.to_string()))?;
+    let order: DraftOrder = serde_json::from_value(Value::Object(object)).map_err(|error| wrong(error.to_string()))?;
     spec::check(&order).map_err(wrong)?;
     Ok(order)
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use metnos_proto::doc::draft::{DraftEnd, DraftExample, DraftLang, DraftReport, DraftRequest, TriedInput};
+use metnos_proto::doc::draft::{DraftEnd, DraftExample, DraftLang, DraftOrder, DraftReport, TriedInput};
 use metnos_proto::json::same;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ pub trait Drafters {
     ///
     /// # Errors
     /// When nothing can be measured any more.
-    fn draft(&mut self, order: &DraftRequest) -> Result<Result<DraftReport, String>, Failure>;
+    fn draft(&mut self, order: &DraftOrder) -> Result<Result<DraftReport, String>, Failure>;
 }
 
 /// What was found about one wish.
@@ -153,7 +153,7 @@ pub fn growth(
     let mut each = Vec::new();
     for (at, task) in tasks.0.iter().enumerate() {
         show(&format!("{}/{}: {}", at + 1, tasks.0.len(), task.name));
-        let order = DraftRequest {
+        let order = DraftOrder {
             wish: task.wish.clone(),
             lang: task.lang,
             name: String::new(),
@@ -284,7 +284,7 @@ mod tests {
     struct Fixed(Vec<Result<DraftReport, String>>);
 
     impl Drafters for Fixed {
-        fn draft(&mut self, order: &DraftRequest) -> Result<Result<DraftReport, String>, Failure> {
+        fn draft(&mut self, order: &DraftOrder) -> Result<Result<DraftReport, String>, Failure> {
             assert_eq!((order.examples.len(), order.inputs.len()), (1, 3), "what is hidden is no example");
             Ok(self.0.remove(0))
         }

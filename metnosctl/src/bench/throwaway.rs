@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use metnos_proto::doc::draft::{DraftReport, DraftRequest};
+use metnos_proto::doc::draft::{DraftOrder, DraftReport};
 use metnos_proto::edges::ctl_door::Note;
 use metnos_proto::edges::{CtlDoor, CtlSyntd};
 use metnos_proto::ids::{TraceId, TurnId};
@@ -160,7 +160,7 @@ impl Throwaways {
 }
 
 impl Drafters for Throwaways {
-    fn draft(&mut self, order: &DraftRequest) -> Result<Result<DraftReport, String>, Failure> {
+    fn draft(&mut self, order: &DraftOrder) -> Result<Result<DraftReport, String>, Failure> {
         let place = self.copy()?;
         let running = Running::start(at(&place)?, &self.stop)?;
         let syntd = Connection::to(&running.instance).and_then(|mut reach| reach.open::<CtlSyntd>());

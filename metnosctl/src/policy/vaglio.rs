@@ -14,6 +14,9 @@ use crate::screen::human;
 use crate::screen::table::{Table, cell, inked};
 use crate::screen::{Ink, Screen};
 
+/// The kinds of proposals that a draft would serve.
+pub(crate) const GROWTH: [&str; 4] = ["synthesis", "merge", "generalise", "specialise"];
+
 /// Does what the command says.
 ///
 /// # Errors
@@ -46,6 +49,9 @@ pub fn vaglio(screen: &mut Screen, instance: &Instance, command: &VaglioCommand)
         (VaglioAnswer::Telos(report), _) => telos(screen, &report)?,
         (VaglioAnswer::Proposal(one), VaglioCommand::Accept { .. } | VaglioCommand::Refuse { .. }) => {
             screen.line(&format!("{} is {}.", escape::line(&one.id), one.state.name()))?;
+            if one.state == ProposalState::Accepted && GROWTH.contains(&one.kind.as_str()) {
+                screen.line("  → metnosctl synt run WISH…: has it drafted")?;
+            }
         }
         (VaglioAnswer::Proposal(one), _) => explain(screen, &one)?,
     }

@@ -3,7 +3,7 @@
 
 pub mod order;
 
-use metnos_proto::doc::draft::{DraftEnd, DraftLang, DraftReport, DraftRequest, GrowthReport};
+use metnos_proto::doc::draft::{DraftEnd, DraftLang, DraftOrder, DraftReport, GrowthReport};
 use metnos_proto::doc::executor::Origin;
 use metnos_proto::doc::vaglio::{Proposal, VaglioAnswer};
 use metnos_proto::edges::{CtlPolicyd, CtlSyntd};
@@ -24,12 +24,10 @@ use crate::error::{CtlError, Exit};
 use crate::executors::archive;
 use crate::instance::atomic_file;
 use crate::instance::{CONFIG, Instance, MAX_CONFIG};
-use crate::policy::vaglio;
+use crate::policy::vaglio::{self, GROWTH};
 use crate::screen::table::{Table, cell, inked};
 use crate::screen::{Ink, Screen, escape, human};
 
-/// The kinds of proposals that a draft would serve.
-const GROWTH: [&str; 4] = ["synthesis", "merge", "generalise", "specialise"];
 /// The most characters of a wish or a reason in a list.
 const MAX_SHOWN: usize = 70;
 
@@ -110,7 +108,7 @@ fn run(screen: &mut Screen, instance: &Instance, asked: &SyntRun) -> Result<Exit
     if let Some(file) = &asked.examples {
         examples.extend(order::examples(file)?);
     }
-    let order = DraftRequest {
+    let order = DraftOrder {
         wish: asked.wish.join(" "),
         lang: DraftLang::from(asked.lang.unwrap_or(Lang::En)),
         name: asked.name.clone().unwrap_or_default(),

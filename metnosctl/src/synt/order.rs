@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use metnos_proto::doc::draft::{DraftExample, DraftReport, DraftRequest};
+use metnos_proto::doc::draft::{DraftExample, DraftOrder, DraftReport};
 use metnos_proto::edges::CtlSyntd;
 use metnos_proto::edges::ctl_syntd::Note;
 use metnos_proto::ids::TraceId;
 use metnos_proto::link::BlockingClient;
-use metnos_proto::msg::drafting::{DraftExecutor, MAX_DRAFT_REQUEST, ShowDraft};
+use metnos_proto::msg::drafting::{DraftExecutor, MAX_DRAFT_ORDER, ShowDraft};
 use metnos_proto::payload::Sealed;
 use serde_json::{Map, Value};
 
@@ -46,8 +46,8 @@ pub fn examples(file: &Path) -> Result<Vec<DraftExample>, CtlError> {
         remedy: "each line is {\"in\": {…}, \"out\": {…}}".to_owned(),
     };
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-    if text.len() > MAX_DRAFT_REQUEST {
-        return Err(wrong(format!("it has {} bytes; at most {MAX_DRAFT_REQUEST} are taken", text.len())));
+    if text.len() > MAX_DRAFT_ORDER {
+        return Err(wrong(format!("it has {} bytes; at most {MAX_DRAFT_ORDER} are taken", text.len())));
     }
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
@@ -61,7 +61,7 @@ pub fn examples(file: &Path) -> Result<Vec<DraftExample>, CtlError> {
 /// When syntd refuses the order or cannot be reached; when `stopped` says that the person has had enough, or `show` fails.
 pub fn follow(
     syntd: &mut BlockingClient<CtlSyntd>,
-    order: &DraftRequest,
+    order: &DraftOrder,
     stopped: impl Fn() -> bool,
     mut show: impl FnMut(&str) -> Result<(), CtlError>,
 ) -> Result<DraftReport, CtlError> {

@@ -12,8 +12,8 @@ pub const MAX_WISH: usize = 600;
 pub const MAX_DRAFT_EXAMPLES: usize = 40;
 /// The most further inputs that one trial runs a draft on.
 pub const MAX_TRIAL_INPUTS: usize = 64;
-/// The most bytes of a [`crate::doc::draft::DraftRequest`], as JSON.
-pub const MAX_DRAFT_REQUEST: usize = 1 << 20;
+/// The most bytes of a [`crate::doc::draft::DraftOrder`], as JSON.
+pub const MAX_DRAFT_ORDER: usize = 1 << 20;
 /// The most bytes of a [`crate::doc::draft::DraftTrial`], as JSON.
 pub const MAX_DRAFT_TRIAL: usize = 4 << 20;
 /// The most bytes of one step of [`DraftStep`].
@@ -25,7 +25,7 @@ words! {
     /// What is missing, what growth is still allowed, and which drafts there are.
     pub struct GrowthStatus {}
 
-    /// Draft an executor. The order comes beside it, a [`crate::doc::draft::DraftRequest`] as JSON. What is done comes in
+    /// Draft an executor. The order comes beside it, a [`crate::doc::draft::DraftOrder`] as JSON. What is done comes in
     /// [`DraftStep`]s, then a [`DraftEnded`]; an owner who goes away before ends the run.
     pub struct DraftExecutor {}
 

@@ -15,6 +15,8 @@ use crate::draft::shape::object;
 use crate::draft::spec::{Field, Spec};
 use crate::draft::{BAD_INPUT, FUNCTION};
 
+/// The most characters of an example in a manifest.
+const MAX_SAY: usize = 200;
 /// The version of a draft.
 pub const VERSION: &str = "1.0.0";
 
@@ -114,7 +116,7 @@ fn manifest(spec: &Spec, run: TurnId, day: &str) -> String {
          trace_topic = \"executor.{name}\"\n",
         name = spec.name,
         summary = quoted(&spec.summary),
-        wish = quoted(&spec.wish),
+        wish = quoted(&spec.wish.chars().take(MAX_SAY).collect::<String>()),
     )
 }
 
@@ -135,20 +137,24 @@ fn shown(outputs: &[Field]) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use metnos_proto::doc::draft::{DraftLang, DraftRequest};
+    use crate::draft::spec::check;
+    use metnos_proto::doc::draft::{DraftLang, DraftOrder};
     use metnos_proto::executor::{Manifest, Schema, lint};
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn spec(wish: &str, examples: Value) -> Spec {
-        let order = DraftRequest {
+    fn order(wish: &str, examples: Value) -> DraftOrder {
+        DraftOrder {
             wish: wish.to_owned(),
             lang: DraftLang::En,
             name: String::new(),
             examples: serde_json::from_value(examples).unwrap(),
             inputs: Vec::new(),
-        };
-        Spec::of_examples(&order).unwrap()
+        }
+    }
+
+    fn spec(wish: &str, examples: Value) -> Spec {
+        Spec::of_examples(&order(wish, examples)).unwrap()
     }
 
     fn well_formed(texts: &Texts) -> (Manifest, Schema) {
@@ -186,9 +192,10 @@ mod tests {
     proptest! {
         /// Whatever is wished for and exemplified, the files are of their form.
         #[test]
-        fn any_wish_gives_files_of_their_form(wish in ".{1,200}", text in ".{0,40}", key in "[a-z_]{1,9}") {
-            prop_assume!(key != "ok");
-            let spec = spec(&wish, json!([{"in": {&key: &text}, "out": {"result": &text}}]));
+        fn any_wish_gives_files_of_their_form(wish in "\\PC{1,120}|[a-z ]{200,600}", text in ".{0,40}", key in "[a-z_]{1,9}") {
+            let order = order(&wish, json!([{"in": {&key: &text}, "out": {"result": &text}}]));
+            prop_assume!(check(&order).is_ok());
+            let spec = Spec::of_examples(&order).unwrap();
             let texts = write(&spec, "def solve(a):\n    return a", TurnId::new(), "2026-11-30");
             well_formed(&texts);
             let turned = texts.tests.contains('\u{202e}');

@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use metnos_proto::doc::draft::DraftLang;
 use metnos_proto::prompt::{Block, Message, Prompt};
 use serde_json::Value;
 
@@ -109,7 +110,11 @@ pub fn repair(spec: &Spec, code: &str, failed: &str) -> Prompt {
 }
 
 fn task(spec: &Spec) -> String {
-    let mut text = format!("Task: {}\n\nWrite `def {}`.\n", spec.wish, signature(spec));
+    let tongue = match spec.lang {
+        DraftLang::En => "",
+        DraftLang::It => " (in Italian)",
+    };
+    let mut text = format!("Task{tongue}: {}\n\nWrite `def {}`.\n", spec.wish, signature(spec));
     let _ = writeln!(text, "Arguments: {}.", listed(&spec.inputs));
     match spec.outputs.as_slice() {
         [one] => {
@@ -192,11 +197,11 @@ fn output(output: Option<&serde_json::Map<String, Value>>) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use metnos_proto::doc::draft::{DraftLang, DraftRequest};
+    use metnos_proto::doc::draft::DraftOrder;
     use serde_json::json;
 
     fn spec(examples: Value) -> Spec {
-        let order = DraftRequest {
+        let order = DraftOrder {
             wish: "add two numbers".to_owned(),
             lang: DraftLang::En,
             name: String::new(),
@@ -237,6 +242,13 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
+    }
+
+    #[test]
+    fn model_is_told_in_which_language_the_wish_is() {
+        let mut spec = spec(json!([{"in": {"a": 1}, "out": {"b": 2}}]));
+        spec.lang = DraftLang::It;
+        assert!(user(&write(&spec, 0, "")).starts_with("Task (in Italian): "));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is wanted of an executor: its name, what goes in and out, and examples of both. It comes from the owner's examples,
 //! or from a model that was asked for it. Whatever a model says, names and texts are made fit for a manifest here.
 
-use metnos_proto::doc::draft::{DraftExample, DraftLang, DraftRequest};
+use metnos_proto::doc::draft::{DraftExample, DraftLang, DraftOrder};
 use metnos_proto::executor::{MAX_NAME, MAX_SUMMARY, is_name};
 use metnos_proto::msg::drafting::{MAX_DRAFT_EXAMPLES, MAX_WISH};
 use serde::Deserialize;
@@ -58,9 +58,9 @@ pub struct Spec {
 ///
 /// # Errors
 /// The field, what it has, and what was expected.
-pub fn check(order: &DraftRequest) -> Result<(), String> {
+pub fn check(order: &DraftOrder) -> Result<(), String> {
     let wish = order.wish.trim();
-    if wish.is_empty() || wish.len() > MAX_WISH || wish.chars().any(char::is_control) {
+    if one_line(wish, MAX_WISH).is_empty() || wish.len() > MAX_WISH || wish.chars().any(char::is_control) {
         return Err(format!("the wish is one line of 1 to {MAX_WISH} bytes"));
     }
     if !order.name.is_empty() && !is_name(&order.name) {
@@ -97,7 +97,7 @@ fn is_field(name: &str) -> bool {
 impl Spec {
     /// What the owner's examples say; `None` where there are none.
     #[must_use]
-    pub fn of_examples(order: &DraftRequest) -> Option<Self> {
+    pub fn of_examples(order: &DraftOrder) -> Option<Self> {
         if order.examples.is_empty() {
             return None;
         }
@@ -121,7 +121,7 @@ impl Spec {
     ///
     /// # Errors
     /// In a sentence, what the reply lacks.
-    pub fn of_reply(order: &DraftRequest, reply: &str) -> Result<Self, String> {
+    pub fn of_reply(order: &DraftOrder, reply: &str) -> Result<Self, String> {
         let said: Specified = read(reply)?;
         let wish = one_line(&order.wish, MAX_WISH);
         let name = [&order.name, &said.name].into_iter().find(|name| is_name(name)).cloned();
@@ -298,8 +298,8 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn order(wish: &str, examples: Value) -> DraftRequest {
-        DraftRequest {
+    fn order(wish: &str, examples: Value) -> DraftOrder {
+        DraftOrder {
             wish: wish.to_owned(),
             lang: DraftLang::En,
             name: String::new(),
@@ -324,10 +324,11 @@ mod tests {
 
     #[test]
     fn order_that_cannot_be_served_says_what_is_wrong() {
-        let wrong = |order: &DraftRequest| check(order).unwrap_err();
+        let wrong = |order: &DraftOrder| check(order).unwrap_err();
         assert!(wrong(&order(" ", json!([]))).contains("the wish"));
         assert!(wrong(&order("two\nlines", json!([]))).contains("the wish"));
-        assert!(wrong(&DraftRequest { name: "Bad Name".to_owned(), ..order("w", json!([])) }).contains("`Bad Name`"));
+        assert!(wrong(&order("\u{200b}", json!([]))).contains("the wish"), "nothing of it can be seen");
+        assert!(wrong(&DraftOrder { name: "Bad Name".to_owned(), ..order("w", json!([])) }).contains("`Bad Name`"));
         assert!(wrong(&order("w", json!([{"in": {"a": 1}, "out": null}]))).contains("no example has a result"));
         assert!(wrong(&order("w", json!([{"in": {}, "out": {"b": 1}}]))).contains("example 1"));
         assert!(wrong(&order("w", json!([{"in": {"a b": 1}, "out": {"b": 1}}]))).contains("`a b`"));

@@ -89,12 +89,12 @@ pub fn unsteady(spec: &Spec, asked: &[&DraftExample], came: &[TriedInput]) -> Op
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use metnos_proto::doc::draft::{DraftLang, DraftRequest};
+    use metnos_proto::doc::draft::{DraftLang, DraftOrder};
     use serde_json::json;
 
     #[test]
     fn strange_inputs_keep_the_other_arguments_and_crashes_are_told() {
-        let order = DraftRequest {
+        let order = DraftOrder {
             wish: "w".to_owned(),
             lang: DraftLang::En,
             name: String::new(),

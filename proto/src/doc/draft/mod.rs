@@ -13,10 +13,10 @@ use crate::msg::drafting::{MAX_DRAFT_TRIAL, MAX_TRIAL_INPUTS};
 use crate::payload::Sealed;
 use crate::{document, names};
 
-/// An executor that the owner wants drafted.
+/// The owner's order of a draft.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DraftRequest {
+pub struct DraftOrder {
     /// What it shall do, in his words.
     pub wish: String,
     /// The language of the wish: `en` or `it`.
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn draft_documents_keep_every_key_and_miss_none() {
-        round_trip::<DraftRequest>(&[
+        round_trip::<DraftOrder>(&[
             r#"{"wish": "w", "lang": "it", "name": "", "examples": [{"in": {"a": 1}, "out": {"b": 2}}, {"in": {}, "out": null}],
                 "inputs": [{"a": 3}]}"#,
         ]);
