@@ -85,11 +85,15 @@ impl Executors {
         Ok(digests)
     }
 
-    /// Has sandboxd try a draft that was looked at.
+    /// Has sandboxd try a draft that was checked.
     ///
     /// # Errors
-    /// As sandboxd refuses it.
+    /// `drafts.busy` while another trial runs; as sandboxd refuses it.
     pub(crate) async fn try_texts(&self, id: &ExecutorId, trial: Sealed) -> Result<(DraftTried, [Sealed; 1]), Refusal> {
+        let Ok(_alone) = self.trial.try_acquire() else {
+            let why = "another draft is being tried, and one is tried at a time".to_owned();
+            return Err(Refusal::new(RefusalCode::Busy, "drafts.busy", why).remedy("try again when it has ended"));
+        };
         self.base.sandbox_soon().await;
         if !self.base.sandbox_ready() {
             return Err(sandbox_gone().refusal());
@@ -158,9 +162,7 @@ impl Executors {
             approved_ms: None,
         }));
         self.remember(&id, &origin).await?;
-        self.registry
-            .borrow_mut()
-            .stand(&id, Standing::Staged("it was drafted, and nobody has approved it".to_owned()));
+        self.registry.borrow_mut().stand(&id, Standing::Staged("it was drafted, and is not signed".to_owned()));
         Ok(())
     }
 }

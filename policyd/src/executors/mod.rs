@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::base::Base;
 use crate::calls::running::RunningCalls;
@@ -44,6 +44,8 @@ pub(crate) struct Executors {
     strikes: RefCell<FailureLimit>,
     /// Held by anyone who tells memoryd of losses.
     telling: Mutex<()>,
+    /// Admits one trial of a draft at a time: trials must not use up the places for calls in sandboxd.
+    trial: Semaphore,
     /// Whether the pool was looked at and every birth tried, at least once.
     settled: watch::Sender<bool>,
     /// Executors whose birth is under way or still to come.
@@ -83,6 +85,7 @@ impl Executors {
             switches: RefCell::new(kept.switches),
             strikes: RefCell::new(kept.strikes),
             telling: Mutex::default(),
+            trial: Semaphore::new(1),
             settled: watch::Sender::new(false),
             unborn: Cell::new(0),
         })

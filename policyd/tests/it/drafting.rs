@@ -162,6 +162,31 @@ fn offered_draft_is_tested_anew_and_waits_unsigned_for_the_owner() {
 }
 
 #[test]
+fn second_trial_at_once_is_refused_and_takes_no_place_of_a_call() {
+    let folder = tempfile::tempdir().unwrap();
+    DRY_RUN.set(false);
+    run(async {
+        let world = world(folder.path(), 10_000, 5_000).await;
+        let it = Rc::new(Drafter::of(&world).await);
+        let good = files(&manifest("doubler", &it.run.to_string()), "def run(args, ctx): ...");
+        world.sandbox.gate.forget_permits(1_000);
+        let (first, same) = (Rc::clone(&it), good.clone());
+        let first = tokio::task::spawn_local(async move { first.tries(first.run, "doubler", &same).await });
+        while !world.took().iter().any(|line| line.starts_with("try_texts")) {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..64 {
+            assert_eq!(it.tries(it.run, "doubler", &good).await, "drafts.busy");
+        }
+        assert_eq!(it.offers(it.run, "doubler", &good).await, "drafts.busy");
+        assert!(!world.took().iter().any(|line| line.starts_with("try_texts")), "only one has reached sandboxd");
+        world.sandbox.gate.add_permits(1_000);
+        assert_eq!(first.await.unwrap(), "");
+        assert_eq!(it.tries(it.run, "doubler", &good).await, "");
+    });
+}
+
+#[test]
 fn drafts_need_a_run_a_limit_and_no_panic_and_dry_runs_offer_none() {
     let folder = tempfile::tempdir().unwrap();
     DRY_RUN.set(true);

@@ -117,7 +117,7 @@ pub struct FakeSandbox {
     pub lie: Cell<Lie>,
     /// How runs end, when not as their result says.
     pub outcome: Cell<Option<Outcome>>,
-    /// Runs take one permit each; none left, they wait.
+    /// Runs and trials of drafts take one permit each; none left, they wait.
     pub gate: Rc<Semaphore>,
     /// What runs give back.
     pub result: RefCell<Value>,
@@ -249,6 +249,7 @@ impl Serve for FakeSandbox {
     ) -> Served<DraftTried, 1> {
         let trial = DraftTrial::read(&trial).unwrap();
         self.note(format!("try_texts {} {}", ask.id, trial.inputs.len()));
+        let _permit = self.gate.acquire().await.unwrap();
         let passed = !trial.files["main.py"].to_string().contains("WRONG");
         let case = BirthCase { name: "works".to_owned(), passed, detail: String::new() };
         Ok((DraftTried { cases: vec![case] }, [crate::peers::sealed(&json!([]))]))
