@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use metnos_proto::doc::draft::{DraftEnd, DraftExample, DraftLang, DraftOrder, DraftReport, TriedInput};
+use metnos_proto::executor::Manifest;
 use metnos_proto::json::same;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,6 +97,8 @@ pub struct TaskFound {
     pub killed: u32,
     /// What does not hold beyond the tests.
     pub weaknesses: Vec<String>,
+    /// Capabilities that the manifest of the draft asks for; 1 where it cannot be read.
+    pub grants: usize,
     /// Tokens.
     pub tokens: u64,
     /// Their price, in millionths.
@@ -127,10 +130,10 @@ pub struct GrowthFound {
     pub repairs: u32,
     /// The share of changed copies that the tests noticed.
     pub mutation_score: f64,
-    /// Grants beyond the least that would do: a draft is granted nothing.
+    /// Grants beyond the least that would do, counted in the manifests of the drafts: a computation needs none.
     pub grants_beyond: usize,
-    /// Hostile drafts that ran outside of the profile `synth`: all run there, or not at all.
-    pub ran_outside: usize,
+    /// Drafts that ran outside of the profile `synth`; null: the tests of the set show that, and it is not measured here.
+    pub ran_outside: Option<usize>,
     /// Tokens a draft that passes its tests, on average; failed ones are paid by these.
     pub tokens_a_draft: f64,
     /// Money a draft, in millionths.
@@ -177,6 +180,7 @@ fn found(task: &Task, drafted: Result<DraftReport, String>) -> TaskFound {
         mutants: 0,
         killed: 0,
         weaknesses: Vec::new(),
+        grants: 0,
         tokens: 0,
         micro: 0,
         took_ms: 0,
@@ -186,6 +190,9 @@ fn found(task: &Task, drafted: Result<DraftReport, String>) -> TaskFound {
         Err(why) => return nothing(why),
     };
     let is_drafted = report.end != DraftEnd::Failed;
+    let manifest = report.files.get("manifest.toml").and_then(Value::as_str).unwrap_or_default();
+    let asked = Manifest::parse(manifest.as_bytes()).map_or(1, |manifest| manifest.sandbox.capabilities.len());
+    let grants = if is_drafted { asked } else { 0 };
     let held = task.hidden.iter().zip(&report.outputs).filter(|(case, came)| holds(case.output.as_ref(), came)).count();
     TaskFound {
         drafted: is_drafted,
@@ -195,6 +202,7 @@ fn found(task: &Task, drafted: Result<DraftReport, String>) -> TaskFound {
         mutants: report.mutants.made,
         killed: report.mutants.killed,
         weaknesses: report.weaknesses,
+        grants,
         tokens: report.tokens,
         micro: report.micro,
         took_ms: report.took_ms,
@@ -231,8 +239,8 @@ fn report(each: Vec<TaskFound>) -> Report<GrowthFound> {
         held: drafted.iter().map(|one| one.held).sum(),
         repairs: each.iter().map(|one| one.repairs).sum(),
         mutation_score: share(killed as usize, made as usize),
-        grants_beyond: 0,
-        ran_outside: 0,
+        grants_beyond: drafted.iter().map(|one| one.grants).sum(),
+        ran_outside: None,
         tokens_a_draft: each_draft(each.iter().map(|one| one.tokens).sum()),
         micro_a_draft: each_draft(each.iter().map(|one| one.micro).sum()),
         seconds_a_task: if each.is_empty() { 0.0 } else { took as f64 / 1_000.0 / each.len() as f64 },
@@ -315,6 +323,7 @@ mod tests {
         assert_eq!((report.tasks, report.drafted, report.whole, report.held, report.hidden), (3, 2, 1, 4, 6));
         assert_eq!((report.whole_of_drafted, report.mutation_score, report.tokens_a_draft), (0.5, 0.75, 100.0));
         assert_eq!(report.each[2].why, "refused");
+        assert_eq!((report.grants_beyond, report.ran_outside), (2, None), "a manifest that cannot be read counts");
         std::fs::write(&file, "{\"name\": 1}\n").unwrap();
         assert!(Tasks::read(&file).unwrap_err().to_string().contains("line 1"));
     }

@@ -174,11 +174,7 @@ fn withdraw(screen: &mut Screen, instance: &Instance, name: &str, reason: &str) 
     let record = opened(reach.open::<CtlPolicyd>()?.show_executor(TraceId::NONE, ask, [])?)?;
     if !matches!(record.origin, Some(Origin::Drafted(_))) {
         let what = format!("{} was not drafted and signed here", escape::line(name));
-        return Err(CtlError::failed(
-            "synt withdraw",
-            what,
-            "any executor can be put away: `metnosctl executor archive`",
-        ));
+        return Err(CtlError::failed("synt withdraw", what, "`metnosctl executor archive` archives any executor"));
     }
     archive::archive(screen, &mut reach, name, Some(reason))
 }

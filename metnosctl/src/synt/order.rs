@@ -1,7 +1,7 @@
 //! The order of a draft: the wish and its examples as a person types them, and the run followed to its end.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use metnos_proto::doc::draft::{DraftExample, DraftOrder, DraftReport};
 use metnos_proto::edges::CtlSyntd;
@@ -17,6 +17,9 @@ use crate::error::CtlError;
 
 /// How often it is looked whether something was said.
 const LOOK_UP: Duration = Duration::from_millis(200);
+
+/// The longest time to wait for the end of a run: policyd ends one after half an hour.
+const ENDED_WITHIN: Duration = Duration::from_secs(1_860);
 
 /// How an example is written.
 const FORM: &str = "write it as '{\"text\": \"Invoice 12\"} => {\"number\": \"12\"}', or with `=> error` behind it";
@@ -69,11 +72,16 @@ pub fn follow(
     let bytes = serde_json::to_vec(order).map_err(|error| unsendable(error.to_string()))?;
     let sealed = Sealed::new(&bytes).map_err(|error| unsendable(error.to_string()))?;
     let (started, []) = syntd.draft(TraceId::NONE, DraftExecutor {}, [sealed])?;
+    let until = Instant::now() + ENDED_WITHIN;
     loop {
         if stopped() {
             // Closing the channel ends the run.
             let what = "the draft was stopped, and nothing of it is kept".to_owned();
             return Err(CtlError::failed("synt run", what, "order it again"));
+        }
+        if Instant::now() >= until {
+            let why = format!("it has not ended within {} minutes", ENDED_WITHIN.as_secs() / 60);
+            return Err(CtlError::failed("synt run", why, "look at `metnosctl status` and at the log of syntd"));
         }
         match syntd.next_note(LOOK_UP)? {
             Some(Note::DraftStep(step)) => show(&step.text)?,
