@@ -6,4 +6,5 @@ pub mod draft;
 pub mod order;
 pub mod proposal;
 pub mod run;
+pub mod text;
 pub mod watch;

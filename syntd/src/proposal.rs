@@ -4,6 +4,8 @@
 use metnos_proto::msg::memoryd::AgerProposal;
 use metnos_proto::msg::vaglio::Propose;
 
+use crate::text::{cut, line};
+
 /// The longest title, in bytes (policyd blocks a longer one).
 pub const MAX_TITLE: usize = 160;
 /// The longest text about the effect, in bytes (policyd blocks a longer one).
@@ -73,22 +75,6 @@ pub fn of(seen: &AgerProposal) -> Option<Propose> {
         urgency_milli: URGENCY_MILLI,
         confidence_milli: CONFIDENCE_MILLI,
     })
-}
-
-/// As one line: a wish is in a person's words, which may hold anything.
-fn line(text: &str) -> String {
-    let shown: String = text.chars().map(|c| if c.is_control() || is_unseen(c) { ' ' } else { c }).collect();
-    shown.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// What changes how other characters are shown, and is not seen itself.
-const fn is_unseen(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
-fn cut(mut text: String, bytes: usize) -> String {
-    text.truncate(text.floor_char_boundary(bytes));
-    text
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub const MAX_CANDIDATES: u32 = 3;
 pub const MAX_REPAIRS: u32 = 2;
 /// How free the choice of words is for each candidate, in hundredths.
 const TEMPERATURES: [u16; MAX_CANDIDATES as usize] = [20, 60, 90];
-/// The most failed tests that a model is told of at once.
+/// The maximum number of failed tests in one repair prompt.
 const MAX_FAILURES: usize = 4;
 /// The tokens that a run asks for at once.
 const TOKENS: u64 = 30_000;
@@ -70,7 +70,7 @@ struct Survivor {
 enum Tried {
     /// It passes; and what came of the inputs.
     Passed(Vec<BirthCase>, Vec<TriedInput>),
-    /// A test fails, or it could not be tried: what a model is told of it.
+    /// A test failed, or the tests could not be run: the text for the repair prompt.
     Failed(String),
     /// Its text is none that may run.
     Unfit(String),

@@ -27,13 +27,7 @@ impl Registry {
                 Refusal::new(RefusalCode::Busy, "stage.full", why).remedy("move some out of workspace/executors")
             );
         }
-        let read = Texts {
-            manifest: texts.manifest.clone().into_bytes(),
-            code: texts.code.clone().into_bytes(),
-            schema: texts.schema.clone().into_bytes(),
-        };
-        let formed = ExecutorFiles::of(id, read, self.installation()).map_err(|why| invalid(id, &why))?;
-        formed.contract.check().map_err(|why| invalid(id, &why))?;
+        self.formed(id, texts)?;
         let files = [
             (File::Manifest, texts.manifest.as_bytes()),
             (File::Code, texts.code.as_bytes()),
@@ -95,13 +89,7 @@ impl Registry {
     /// The refusal.
     pub fn for_draft(&self, id: &ExecutorId, texts: &parcel::Texts) -> Result<ExecutorFiles, Refusal> {
         self.trusted().map_err(|denial| denial.refusal(id))?;
-        let read = Texts {
-            manifest: texts.manifest.clone().into_bytes(),
-            code: texts.code.clone().into_bytes(),
-            schema: texts.schema.clone().into_bytes(),
-        };
-        let mut formed = ExecutorFiles::of(id, read, self.installation()).map_err(|why| invalid(id, &why))?;
-        formed.contract.check().map_err(|why| invalid(id, &why))?;
+        let mut formed = self.formed(id, texts)?;
         if self.is_revoked(&formed.digests) {
             return Err(revoked(id));
         }
@@ -109,7 +97,19 @@ impl Registry {
         Ok(formed)
     }
 
-    /// Puts an executor that nobody has approved into the profile [`SYNTH`], whatever it asks for.
+    /// Makes an executor of texts that do not lie in the pool, and checks its contract.
+    fn formed(&self, id: &ExecutorId, texts: &parcel::Texts) -> Result<ExecutorFiles, Refusal> {
+        let read = Texts {
+            manifest: texts.manifest.clone().into_bytes(),
+            code: texts.code.clone().into_bytes(),
+            schema: texts.schema.clone().into_bytes(),
+        };
+        let formed = ExecutorFiles::of(id, read, self.installation()).map_err(|why| invalid(id, &why))?;
+        formed.contract.check().map_err(|why| invalid(id, &why))?;
+        Ok(formed)
+    }
+
+    /// Replaces the sandbox of an unsigned executor by the profile [`SYNTH`], whatever its manifest asks for.
     fn tighten(&self, formed: &mut ExecutorFiles) -> Result<(), Refusal> {
         let (asked, cap) = (formed.manifest.sandbox.quotas, Quotas::SYNTH_CAP);
         let quotas = Quotas {

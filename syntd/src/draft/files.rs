@@ -138,20 +138,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::draft::spec::check;
-    use metnos_proto::doc::draft::{DraftLang, DraftOrder};
+    use crate::draft::testing::order;
     use metnos_proto::executor::{Manifest, Schema, lint};
     use proptest::prelude::*;
     use serde_json::json;
-
-    fn order(wish: &str, examples: Value) -> DraftOrder {
-        DraftOrder {
-            wish: wish.to_owned(),
-            lang: DraftLang::En,
-            name: String::new(),
-            examples: serde_json::from_value(examples).unwrap(),
-            inputs: Vec::new(),
-        }
-    }
 
     fn spec(wish: &str, examples: Value) -> Spec {
         Spec::of_examples(&order(wish, examples)).unwrap()

@@ -15,3 +15,21 @@ pub mod strange;
 pub const FUNCTION: &str = "solve";
 /// The one error that a draft declares: an input that it cannot serve.
 pub const BAD_INPUT: &str = "BadInput";
+
+#[cfg(test)]
+pub(crate) mod testing {
+    #![allow(clippy::unwrap_used)]
+    use metnos_proto::doc::draft::{DraftLang, DraftOrder};
+    use serde_json::Value;
+
+    /// An order in English with these examples.
+    pub fn order(wish: &str, examples: Value) -> DraftOrder {
+        DraftOrder {
+            wish: wish.to_owned(),
+            lang: DraftLang::En,
+            name: String::new(),
+            examples: serde_json::from_value(examples).unwrap(),
+            inputs: Vec::new(),
+        }
+    }
+}

@@ -197,18 +197,11 @@ fn output(output: Option<&serde_json::Map<String, Value>>) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use metnos_proto::doc::draft::DraftOrder;
+    use crate::draft::testing::order;
     use serde_json::json;
 
     fn spec(examples: Value) -> Spec {
-        let order = DraftOrder {
-            wish: "add two numbers".to_owned(),
-            lang: DraftLang::En,
-            name: String::new(),
-            examples: serde_json::from_value(examples).unwrap(),
-            inputs: Vec::new(),
-        };
-        Spec::of_examples(&order).unwrap()
+        Spec::of_examples(&order("add two numbers", examples)).unwrap()
     }
 
     fn user(prompt: &Prompt) -> String {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::draft::shape;
+use crate::text::{cut, line};
 
 /// The fewest examples that an executor is born with.
 pub const MIN_EXAMPLES: usize = 3;
@@ -244,29 +245,21 @@ fn fields(maps: &[&Map<String, Value>]) -> Vec<Field> {
     names.into_iter().map(field).collect()
 }
 
-/// A text as one line without anything that is not seen.
+/// A text as one line of at most so many bytes.
 fn one_line(text: &str, bytes: usize) -> String {
-    let shown: String = text.chars().map(|c| if c.is_control() || is_unseen(c) { ' ' } else { c }).collect();
-    let mut line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.truncate(line.floor_char_boundary(bytes));
-    line.trim_end().to_owned()
-}
-
-/// What changes how other characters are shown, and is not seen itself.
-const fn is_unseen(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    cut(line(text), bytes).trim_end().to_owned()
 }
 
 /// A wish as the summary of an executor.
 fn sentence(wish: &str) -> String {
-    let mut line = one_line(wish, MAX_SUMMARY - 4);
-    if let Some(first) = line.chars().next() {
-        line.replace_range(..first.len_utf8(), &first.to_uppercase().to_string());
+    let mut summary = one_line(wish, MAX_SUMMARY - 4);
+    if let Some(first) = summary.chars().next() {
+        summary.replace_range(..first.len_utf8(), &first.to_uppercase().to_string());
     }
-    if !line.ends_with(['.', '!', '?']) {
-        line.push('.');
+    if !summary.ends_with(['.', '!', '?']) {
+        summary.push('.');
     }
-    line
+    summary
 }
 
 /// A name made of the words of a wish.
@@ -295,18 +288,9 @@ const fn plain(c: char) -> char {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::draft::testing::order;
     use proptest::prelude::*;
     use serde_json::json;
-
-    fn order(wish: &str, examples: Value) -> DraftOrder {
-        DraftOrder {
-            wish: wish.to_owned(),
-            lang: DraftLang::En,
-            name: String::new(),
-            examples: serde_json::from_value(examples).unwrap(),
-            inputs: Vec::new(),
-        }
-    }
 
     #[test]
     fn examples_give_name_summary_and_fields() {

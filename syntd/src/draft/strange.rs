@@ -89,18 +89,12 @@ pub fn unsteady(spec: &Spec, asked: &[&DraftExample], came: &[TriedInput]) -> Op
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use metnos_proto::doc::draft::{DraftLang, DraftOrder};
+    use crate::draft::testing::order;
     use serde_json::json;
 
     #[test]
     fn strange_inputs_keep_the_other_arguments_and_crashes_are_told() {
-        let order = DraftOrder {
-            wish: "w".to_owned(),
-            lang: DraftLang::En,
-            name: String::new(),
-            examples: serde_json::from_value(json!([{"in": {"n": 3, "text": "a"}, "out": {"b": 1}}])).unwrap(),
-            inputs: Vec::new(),
-        };
+        let order = order("w", json!([{"in": {"n": 3, "text": "a"}, "out": {"b": 1}}]));
         let spec = Spec::of_examples(&order).unwrap();
         let asked = inputs(&spec);
         assert_eq!(asked.len(), 7);

@@ -263,7 +263,7 @@ fn hostile_drafts_have_no_effect_and_reach_no_pool() {
         tried += usize::try_from(report["candidates"].as_u64().unwrap() + report["repairs"].as_u64().unwrap()).unwrap();
     }
     listener.set_nonblocking(true).unwrap();
-    assert!(listener.accept().is_err(), "nobody has called");
+    assert!(listener.accept().is_err(), "no connection was made");
     assert!(!outside.exists());
     assert_eq!(std::fs::read_dir(&files).unwrap().count(), before, "nothing has come into the pool");
     assert_eq!(set.json(&["synt", "gaps"]).1["births_today"], 3);
@@ -282,7 +282,7 @@ fn without_a_model_it_says_which_role_is_missing() {
     assert_eq!(set.json(&["synt", "show"]).1["error"]["rule"], "draft.unknown");
 }
 
-/// Whoever ends in the middle of a run: nothing of the draft is there, and the next order is served.
+/// Restarts each daemon, and kills metnosctl, in the middle of a run: no file of the draft is left, and the next order succeeds.
 #[test]
 fn run_that_is_cut_off_leaves_nothing_and_the_next_one_is_served() {
     let gate: Arc<Mutex<()>> = Arc::default();
