@@ -1,6 +1,8 @@
 //! Drafts of executors, as syntd brings them: what a draft may be at all, and its way into the pool, signed by nobody. A draft
 //! is granted nothing and only computes; anything else that an executor can do is never drafted (design: growth §1).
 
+use std::time::Duration;
+
 use metnos_proto::doc::draft::DraftTrial;
 use metnos_proto::doc::executor::{Drafting, Origin};
 use metnos_proto::edge::RpcError;
@@ -24,6 +26,10 @@ use crate::text::head;
 
 /// The longest name of a model that is kept, in bytes.
 const MAX_MODEL: usize = 200;
+/// Trials of drafts that have a place: one that runs, and one that waits for it.
+pub(crate) const MAX_TRIALS_AT_ONCE: usize = 2;
+/// How long a trial waits for the one before it.
+const TRIAL_WAIT: Duration = Duration::from_secs(60);
 
 fn unfit(id: &ExecutorId, why: &str) -> Refusal {
     Refusal::new(RefusalCode::Invalid, "draft.unfit", format!("{id} is no draft that can be tried: {why}"))
@@ -85,15 +91,22 @@ impl Executors {
         Ok(digests)
     }
 
-    /// Has sandboxd try a draft that was checked.
+    /// Has sandboxd try a draft that was checked. A trial waits for the one before it, which may be that of a run whose syntd
+    /// has been restarted since.
     ///
     /// # Errors
-    /// `drafts.busy` while another trial runs; as sandboxd refuses it.
+    /// `drafts.busy` while one trial runs and another waits, or after [`TRIAL_WAIT`]; when everything was stopped meanwhile; as
+    /// sandboxd refuses it.
     pub(crate) async fn try_texts(&self, id: &ExecutorId, trial: Sealed) -> Result<(DraftTried, [Sealed; 1]), Refusal> {
-        let Ok(_alone) = self.trial.try_acquire() else {
-            let why = "another draft is being tried, and one is tried at a time".to_owned();
-            return Err(Refusal::new(RefusalCode::Busy, "drafts.busy", why).remedy("try again when it has ended"));
+        let busy = || {
+            let why = "other drafts are being tried, one at a time".to_owned();
+            Refusal::new(RefusalCode::Busy, "drafts.busy", why).remedy("try again when they have ended")
         };
+        let _place = self.trials.try_acquire().map_err(|_| busy())?;
+        let Ok(Ok(_alone)) = tokio::time::timeout(TRIAL_WAIT, self.trial.acquire()).await else { return Err(busy()) };
+        if let Some(off) = self.everything_stopped() {
+            return Err(off.refusal());
+        }
         self.base.sandbox_soon().await;
         if !self.base.sandbox_ready() {
             return Err(sandbox_gone().refusal());

@@ -46,6 +46,8 @@ pub(crate) struct Executors {
     telling: Mutex<()>,
     /// Admits one trial of a draft at a time: trials must not use up the places for calls in sandboxd.
     trial: Semaphore,
+    /// Places for the trial that runs and for those that wait.
+    trials: Semaphore,
     /// Whether the pool was looked at and every birth tried, at least once.
     settled: watch::Sender<bool>,
     /// Executors whose birth is under way or still to come.
@@ -86,6 +88,7 @@ impl Executors {
             strikes: RefCell::new(kept.strikes),
             telling: Mutex::default(),
             trial: Semaphore::new(1),
+            trials: Semaphore::new(drafting::MAX_TRIALS_AT_ONCE),
             settled: watch::Sender::new(false),
             unborn: Cell::new(0),
         })

@@ -162,27 +162,38 @@ fn offered_draft_is_tested_anew_and_waits_unsigned_for_the_owner() {
 }
 
 #[test]
-fn second_trial_at_once_is_refused_and_takes_no_place_of_a_call() {
+fn second_trial_waits_for_the_first_and_a_third_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     DRY_RUN.set(false);
     run(async {
         let world = world(folder.path(), 10_000, 5_000).await;
         let it = Rc::new(Drafter::of(&world).await);
         let good = files(&manifest("doubler", &it.run.to_string()), "def run(args, ctx): ...");
-        world.sandbox.gate.forget_permits(1_000);
-        let (first, same) = (Rc::clone(&it), good.clone());
-        let first = tokio::task::spawn_local(async move { first.tries(first.run, "doubler", &same).await });
-        while !world.took().iter().any(|line| line.starts_with("try_texts")) {
+        let begin = || {
+            let (it, same) = (Rc::clone(&it), good.clone());
+            tokio::task::spawn_local(async move { it.tries(it.run, "doubler", &same).await })
+        };
+        for stopped in [false, true] {
+            world.sandbox.gate.forget_permits(1_000);
+            let first = begin();
+            while !world.took().iter().any(|line| line.starts_with("try_texts")) {
+                tokio::task::yield_now().await;
+            }
+            let second = begin();
             tokio::task::yield_now().await;
+            for _ in 0..64 {
+                assert_eq!(it.tries(it.run, "doubler", &good).await, "drafts.busy");
+            }
+            assert_eq!(it.offers(it.run, "doubler", &good).await, "drafts.busy");
+            assert!(!world.took().iter().any(|line| line.starts_with("try_texts")), "only one has reached sandboxd");
+            if stopped {
+                let _stopped = world.owner(OWNER).await.panic(NO, Panic {}, []).await.unwrap();
+            }
+            world.sandbox.gate.add_permits(1_000);
+            assert_eq!(first.await.unwrap(), "");
+            assert_eq!(second.await.unwrap(), if stopped { "panic.stopped" } else { "" });
+            world.took();
         }
-        for _ in 0..64 {
-            assert_eq!(it.tries(it.run, "doubler", &good).await, "drafts.busy");
-        }
-        assert_eq!(it.offers(it.run, "doubler", &good).await, "drafts.busy");
-        assert!(!world.took().iter().any(|line| line.starts_with("try_texts")), "only one has reached sandboxd");
-        world.sandbox.gate.add_permits(1_000);
-        assert_eq!(first.await.unwrap(), "");
-        assert_eq!(it.tries(it.run, "doubler", &good).await, "");
     });
 }
 
