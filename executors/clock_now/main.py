@@ -257,8 +257,8 @@ def local(rule, zone, now):
         raise Refused("UnknownZone", f"{zone} has no rule that a clock can be read by") from None
 
 
-def distance(day, today):
-    """How many days `day` is from `today` (seconds of local time), which weekday it is, and whether it is over."""
+def number_of(day):
+    """The days between 1970 and a day such as 2026-12-24."""
     try:
         year, month, of_month = (int(part) for part in day.split("-"))
         begin = days_before(year, month, of_month)
@@ -267,8 +267,19 @@ def distance(day, today):
         real = False
     if not real:
         raise Refused("UnknownDay", f"{day} is no day of the calendar; write it as 2026-12-24")
-    away = begin - today // DAY
-    return {"day": day, "day_weekday": WEEKDAYS[(begin + 3) % 7], "away": abs(away), "past": away < 0}
+    return begin
+
+
+def distances(args, today):
+    """How many days the day asked about is from `today` (days since 1970), which weekday it is, and whether it is over; and how
+    many days lie between two others."""
+    told = {}
+    if "day" in args:
+        day = number_of(args["day"])
+        told = {"day": args["day"], "day_weekday": WEEKDAYS[(day + 3) % 7], "away": abs(day - today), "past": day < today}
+    if "from" in args and "to" in args:
+        told |= {"from": args["from"], "to": args["to"], "days": abs(number_of(args["to"]) - number_of(args["from"]))}
+    return told
 
 
 def act(args):
@@ -292,7 +303,7 @@ def act(args):
     if zone == "UTC" and offset:
         zone = f"UTC{written}"
     place = f"UTC{written}" if zone.startswith("UTC") else f"{zone}, UTC{written}"
-    told = distance(args["day"], now + offset) if "day" in args else {}
+    told = distances(args, (now + offset) // DAY)
     return {
         **told,
         "ok": True,

@@ -4,6 +4,7 @@
 //! It never guesses a call that does more than read.
 
 pub mod answer;
+mod chance;
 pub mod dialogue;
 pub mod examples;
 pub mod impossible;
@@ -137,6 +138,9 @@ impl Repertoire {
     #[must_use]
     pub fn plan(&mut self, text: &str, envelope: &Envelope) -> Reply {
         if let Some(said) = sums::answer(text, language_of(text, envelope.lang)) {
+            return Reply::Say(said);
+        }
+        if let Some(said) = chance::answer(text, envelope.nonce, language_of(text, envelope.lang)) {
             return Reply::Say(said);
         }
         let candidates = &envelope.candidates;

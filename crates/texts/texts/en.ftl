@@ -190,6 +190,11 @@ goodbye = Goodbye{ $person ->
     [none] {""}
    *[other] , { $person }
 }.
+chance-heads = Heads.
+chance-tails = Tails.
+chance-dice = Rolled: { $rolled }.
+chance-number = { $number }.
+chance-choice = I choose { $choice }.
 looked-up = I cannot answer that by myself, but this stands in your files:
 sorry = I am sorry. Say “undo” to take back what I did last, and tell me again in other words.
 languages = I understand English and Italian. Write in either; I answer in the same.

@@ -190,6 +190,11 @@ goodbye = Arrivederci{ $person ->
     [none] {""}
    *[other] , { $person }
 }.
+chance-heads = Testa.
+chance-tails = Croce.
+chance-dice = È uscito: { $rolled }.
+chance-number = { $number }.
+chance-choice = Scelgo { $choice }.
 looked-up = Da solo non so rispondere, ma nei tuoi file c’è scritto:
 sorry = Mi dispiace. Di’ «annulla» per annullare l’ultima cosa che ho fatto, e dimmelo con altre parole.
 languages = Capisco l’italiano e l’inglese. Scrivimi come preferisci: ti rispondo nella stessa lingua.

@@ -16,6 +16,18 @@ def cases():
             "expect": {"ok": True, "values": {"/zone": "UTC", "/offset": "+00:00"}},
         },
         {
+            "name": "days are counted between two days, whichever is first",
+            "files": {},
+            "args": {"from": "2027-05-10", "to": "2027-03-03", "tell": "days"},
+            "expect": {"ok": True, "values": {"/from": "2027-05-10", "/to": "2027-03-03", "/days": 68}},
+        },
+        {
+            "name": "a day that there is not is unknown also where the days are counted from it",
+            "files": {},
+            "args": {"from": "2027-02-30", "to": "2027-03-03"},
+            "expect": {"ok": False, "class": "UnknownDay"},
+        },
+        {
             "name": "a city is enough, whatever its case",
             "files": {},
             "args": {"zone": "tokyo"},
