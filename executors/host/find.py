@@ -1,7 +1,9 @@
 """What the executors that find, count and search files share, part of the file library (`files.py`): patterns of names, kinds
-by ending, words in any form, and times of change. `host.py` makes it the module `metnos_find`. It opens no file.
+by ending, words in any form, the passages that share most words with a text, and times of change. `host.py` makes it the
+module `metnos_find`. It opens no file.
 """
 
+import math
 import re
 import stat
 import time
@@ -240,6 +242,10 @@ EMPTY = frozenset(
 )
 
 
+# What may stand before the word that a line is about.
+BEFORE = frozenset("next last new old first prossimo prossima ultimo ultima nuovo nuova vecchio vecchia primo prima".split())
+
+
 def stem(word):
     """What the plain forms of a word share: one and many, in English and Italian, with and without an accent."""
     word = word.casefold().translate(PLAIN)
@@ -301,3 +307,141 @@ class Words:
                 left -= here
                 found.append((-len(here), at, line))
         return None if left else [line for _, _, line in sorted(found)]
+
+
+
+def alike(one, other):
+    """Whether two stems are forms of one word ("insured", "insurance"): the longer has few letters more than both begin with."""
+    shared = 0
+    for a, b in zip(one, other):
+        if a != b:
+            break
+        shared += 1
+    short, long = sorted((len(one), len(other)))
+    return shared >= 5 and shared * 10 >= short * 7 and long - short <= 3
+
+
+def is_title(line):
+    """Whether a line says what the lines below it are about: a heading, or a few words that say nothing by themselves."""
+    line = line.strip()
+    if line.startswith("#"):
+        return True
+    words = WORD.findall(line)
+    says = line.startswith(("-", "*", "+", ">", "|")) or any(sign in line[:-1] for sign in ":.;=|,")
+    return 0 < len(words) <= 6 and not says and line[-1] not in ".;,|?!" and not any(sign.isdigit() for sign in line)
+
+
+class Passage:
+    """Some lines of a file that share words with what is looked for."""
+
+    def __init__(self, place, text, own, around):
+        self.path, self.line = place
+        self.text = text
+        #: The words that stand in the lines themselves, and those in the headings and the file's name.
+        self.own, self.around = own, around
+        #: Whether the passage is about one of them.
+        self.named = False
+
+
+class Passages:
+    """Finds the passages of texts that share the most words with a text. Not all of its words need to stand there.
+
+    A passage is a line with the heading above it, or the first lines below a heading. Words weigh as in BM25: the fewer blocks
+    of lines hold a word, the more it says (Robertson and Zaragoza 2009, the part for the rarity of words).
+    """
+
+    #: Lines of one block and of one passage, letters of a line of it, and passages that are held.
+    BLOCK, LINES, SHOWN, HELD = 40, 4, 400, 2_000
+    #: A word in more than this part of at least so many blocks counts half.
+    COMMON, MANY = 0.2, 20
+
+    def __init__(self, text):
+        self.stems = Words(text).stems
+        self.known = {}
+        self.blocks = 0
+        self.holding = dict.fromkeys(self.stems, 0)
+        self.kept = []
+
+    def hits(self, text):
+        """The words that stand in a text, in any form."""
+        found = set()
+        for word in WORD.findall(text):
+            one = self.known.get(word)
+            if one is None and word not in self.known:
+                if len(self.known) > 50_000:
+                    self.known.clear()
+                this = stem(word)
+                one = this if this in self.stems else next((wanted for wanted in self.stems if alike(this, wanted)), None)
+                self.known[word] = one
+            if one is not None:
+                found.add(one)
+        return found
+
+    def read(self, path, lines):
+        """Takes the passages of a file."""
+        named = self.hits(path.rsplit("/", 1)[-1].rsplit(".", 1)[0])
+        heading, block, begin, fresh = "", [], 0, True
+        for at, line in enumerate([*lines, ""]):
+            is_heading = line.startswith("#")
+            if block and (is_heading or not line.strip() or len(block) == self.BLOCK):
+                self.block((path, begin), block, heading, named, fresh)
+                block, fresh = [], False
+            if is_heading:
+                heading, fresh = line, True
+            elif line.strip():
+                if not block:
+                    begin = at
+                block.append(line)
+
+    def block(self, place, lines, heading, named, fresh):
+        path, begin = place
+        self.blocks += 1
+        if len(lines) > 1 and is_title(lines[0]):
+            heading, lines, begin, fresh = lines[0], lines[1:], begin + 1, True
+        above = self.hits(heading)
+        around = named | above
+        hits = [self.hits(line) for line in lines]
+        own = set().union(*hits)
+        for word in own | above:
+            self.holding[word] += 1
+        if not own and not (fresh and around):
+            return
+        # The lines that hold most of what no heading says; below a heading that says it all, the first ones.
+        beyond = [one - around for one in hits]
+        beyond = beyond if any(beyond) else hits
+        most = max(map(len, beyond))
+        at = [number for number, one in enumerate(beyond) if most and len(one) == most] or list(range(len(lines)))
+        at = at[:self.LINES]
+        text = " / ".join(lines[number].strip().lstrip("-*+> ")[:self.SHOWN].strip() for number in at)
+        if above - named or above and not own:
+            text = heading.strip("# \t:")[:self.SHOWN] + ": " + text
+        passage = Passage((path, begin + at[0] + 1), text, set().union(*(hits[number] for number in at)), around)
+        passage.named = self.is_about([lines[number] for number in at], passage, is_type(path, "table"))
+        if len(self.kept) < self.HELD:
+            self.kept.append(passage)
+
+    def is_about(self, lines, passage, is_table):
+        """Whether the lines say more than the words, one of which begins a line or stands in a heading or the file's name. The
+        first column of a table says nothing of that kind."""
+        words = [[word for word in WORD.findall(line) if word.casefold() not in EMPTY] for line in lines]
+        says = sum(map(len, words)) > sum(bool(self.hits(word)) for line in words for word in line)
+        firsts = [next((word for word in line if not word.isdigit() and word.casefold() not in BEFORE), "") for line in words]
+        return says and not is_table and (bool(passage.around) or any(map(self.hits, firsts)))
+
+    def weight(self, word):
+        holding = self.holding[word]
+        return math.log(1 + (self.blocks - holding + 0.5) / (holding + 0.5))
+
+    def covered(self, passage):
+        """How much of the words a passage holds, in percent."""
+        def share(word):
+            return 0.5 if self.blocks >= self.MANY and self.holding[word] > self.COMMON * self.blocks else 1.0
+        return round(100 * sum(map(share, passage.own | passage.around)) / max(1.0, sum(map(share, self.stems))))
+
+    def best(self, limit):
+        """The passages that hold the most, and the rarest, of the words."""
+        def mark(passage):
+            return sum(map(self.weight, passage.own)) + 0.7 * sum(map(self.weight, passage.around - passage.own))
+        ranked = sorted(((self.covered(one), mark(one), one) for one in self.kept), key=lambda row: (-row[0], not row[2].named, -row[1]))
+        near = [row for row in ranked if (row[0], row[2].named) == (ranked[0][0], ranked[0][2].named) and row[1] >= 0.8 * ranked[0][1]]
+        return [(one, min(100, covered)) for covered, _, one in near[:limit]]

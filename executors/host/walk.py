@@ -14,6 +14,10 @@ HELD = 8
 DEEPEST = 20_000
 # The mode of what the sandbox puts in the place of a folder that no call looks into (`masks.rs`).
 COVER_MODE = 0o555
+# The files of the instance itself, at the top of the workspace: people do not mean them by their notes and lists.
+OWN = frozenset(("AGENTS.md", "IDENTITY.md", "MEMORY.md", "SOUL.md", "TELOS.md", "USER.md"))
+# The notes that an instance is born with.
+FIRST_NOTES = frozenset(("notes/welcome.md", "notes/benvenuto.md"))
 # Seconds of a processor that a walk takes for itself; the kernel ends a call that takes more than it was given.
 MOST_CPU = 1.4
 

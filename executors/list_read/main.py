@@ -9,7 +9,7 @@ import stat
 
 from metnos_files import FILE, Refused, answer, is_secret_content, open_below, read_whole, split, split_file
 from metnos_lists import is_list, items_of, naming
-from metnos_walk import Walk
+from metnos_walk import OWN, Walk
 
 MOST_BYTES = 1_000_000
 # Without a path: how much is looked at, how deep, how large a list is, and how many there are.
@@ -23,8 +23,6 @@ DEFAULT_LIMIT = 100
 # How many letters of things a result has.
 MOST_TEXT = 200_000
 ENDINGS = (".md", ".txt")
-# The files of the instance itself, at the top of the workspace: they are written as lists, and are none.
-OWN = frozenset(("AGENTS.md", "IDENTITY.md", "MEMORY.md", "SOUL.md", "TELOS.md", "USER.md"))
 
 
 class Found:

@@ -1,4 +1,5 @@
-"""Searches the text files of the workspace for words or a pattern, and says honestly what it has not searched.
+"""Searches the text files of the workspace for words, a pattern, or the passages that share most words with a text, and says
+honestly what it has not searched.
 
 It walks down folder by folder and follows no link. A pattern that would take too long is ended by an alarm of its own, so
 that it ends as an error and not with the process.
@@ -10,10 +11,10 @@ import re
 import stat
 
 from metnos_files import FILE, Refused, answer, is_secret_content, open_below, split
-from metnos_find import Glob, Words
-from metnos_walk import Walk
+from metnos_find import Glob, Passages, Words
+from metnos_walk import FIRST_NOTES, OWN, Walk
 
-DEFAULT_LIMIT = 100
+DEFAULT_LIMIT, DEFAULT_BEST = 100, 3
 # How much is looked at in one call, and how deep.
 MOST_SEEN = 100_000
 MOST_DEPTH = 64
@@ -38,10 +39,13 @@ def ring(_number, _frame):
 def compiled(args):
     """The pattern as `re` reads it. Words are looked for as they stand."""
     pattern = args["pattern"]
-    if args.get("words", False):
-        if args.get("regex", False):
-            raise Refused("BadPattern", "words and regex are two ways to read a pattern; say one of them")
+    ways = [way for way in ("words", "regex", "best") if args.get(way, False)]
+    if len(ways) > 1:
+        raise Refused("BadPattern", f"{' and '.join(ways)} are different ways to read a pattern; say one of them")
+    if ways == ["words"]:
         return Words(pattern)
+    if ways == ["best"]:
+        return Passages(pattern)
     case = args.get("case", "smart")
     if not args.get("regex", False):
         pattern = re.escape(pattern)
@@ -69,7 +73,8 @@ class Search:
         self.pattern = compiled(args)
         self.glob = Glob(args["name"], False) if "name" in args else None
         self.context = args.get("context", 0)
-        self.limit = args.get("limit", DEFAULT_LIMIT)
+        self.best = args.get("best", False)
+        self.limit = args.get("limit", DEFAULT_BEST if self.best else DEFAULT_LIMIT)
         self.ctx = ctx
         self.matches, self.files = [], []
         self.total = self.searched = self.skipped = self.failed = self.bytes = self.told = 0
@@ -117,8 +122,14 @@ class Search:
         lines = text.split("\n")
         if lines[-1] == "":
             lines.pop()
-        count, at = 0, 0
         self.began = self.ctx.remaining()
+        if self.best:
+            try:
+                self.pattern.read(path, lines)
+            except Late:
+                raise Late(path) from None
+            return
+        count, at = 0, 0
         try:
             for at, line in enumerate(lines):
                 line = line[:-1] if line.endswith("\r") else line
@@ -145,6 +156,15 @@ class Search:
             match["before"], match["after"] = before, after
         self.matches.append(match)
 
+    def rank(self):
+        """Keeps the best passages as what was found."""
+        for one, covered in self.pattern.best(self.limit):
+            match = {"path": one.path, "line": one.line, "column": 1, "text": shown(one.text), "covered": covered, "named": one.named}
+            self.matches.append(match)
+        paths = [match["path"] for match in self.matches]
+        self.files = [{"path": path, "count": paths.count(path)} for path in dict.fromkeys(paths)]
+        self.total = len(paths)
+
     def walk(self, walk):
         """Searches what a walk comes to, as far as there is room."""
         for path, name, folder, status in walk.entries():
@@ -152,6 +172,8 @@ class Search:
                 walk.stop("there is too much for one call", name)
                 return
             if not stat.S_ISREG(status.st_mode) or self.glob is not None and not self.glob.fits(path):
+                continue
+            if self.best and (path in OWN or path in FIRST_NOTES):
                 continue
             try:
                 file = os.open(name, FILE, dir_fd=folder)
@@ -208,6 +230,8 @@ def act(args, ctx):
         os.close(top)
     if walk is not None:
         said = walk.said()
+    if search.best:
+        search.rank()
     files = sorted(search.files, key=lambda one: (-one["count"], one["path"]))
     shown = as_many_as_fit(files[:search.limit])
     return {

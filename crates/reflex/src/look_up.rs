@@ -1,19 +1,32 @@
 //! Questions that nobody here can answer, looked up in the person's own files: "when does the plumber come?" is answered with
 //! the lines that name him, or not at all. Nothing is concluded from them.
 
-use metnos_proto::envelope::Envelope;
+use metnos_proto::envelope::{Candidate, Envelope};
+use metnos_proto::json::{self, Limits};
 use metnos_proto::msg::common::Lang;
+use metnos_proto::payload::MAX_PAYLOAD;
 use metnos_rank::lexicon::is_stop;
 use metnos_rank::words::words as folded;
+use serde_json::{Map, Value};
 
-use crate::{Plan, READ, Repertoire, Reply, language_of};
+use crate::words::when::number_word;
+use crate::{Plan, READ, Repertoire, Reply, language_of, properties};
 
 /// What a question begins with, in English and in Italian.
-const ASKS: &str = "what whats when whens where wheres who whos whose which how hows is are was were does do did has have will can could should cosa che quando dove chi \
+const ASKS: &str = "what whats when whens where wheres who whos whose which how hows is are was were does do did has have will can could should cosa che quando dove dov chi \
     quale quali qual quanto quanta quanti quante come perche c cos ci e sono era hanno ha ho abbiamo devo dobbiamo";
 /// What may stand before it.
 const BEFORE: &str = "and e ed so then ok hey scusa please senti dimmi tell me know sai ti ricordi remember do you \
-    on in at from with to for a con di da per su";
+    on in at from with to for a con di da per su until till since about by fino entro";
+/// With what a question for a fact begins; others ask whether something may or can be done.
+const FACTS: &str = "what whats when whens where wheres who whos whose which how hows cosa che quando dove dov chi quale quali qual quanto \
+    quanta quanti quante come c cos";
+/// With one of these words, or such a beginning, a question is for advice.
+const OF_ADVICE: &str = "should could would might why dovrei dovremmo potrei potremmo conviene consigli perche";
+const HOW_TO: &str = "how do,how to,how can,come si,come faccio,come facciamo,come posso,come possiamo";
+/// Questions for a fact without such a word: "do we have milk?", "is there a doctor's appointment?".
+const HAVE: &str =
+    "do we,do i,did we,did i,have we,have i,is there,are there,is our,is my,are our,are my,c e,ci sono,abbiamo,ho";
 /// Requests to be told something that is named: "do you know the wifi password", "mi ricordi il codice del cancello".
 const TELLS: &str = "do you know,do you remember,do you happen to know,can you tell me,could you tell me,can you remind me of,tell me,\
     remind me of,mi ricordi,ci ricordi,mi dici,ci dici,mi sai dire,mi puoi dire,mi potresti dire,puoi dirmi,potresti dirmi,\
@@ -25,6 +38,13 @@ const NAMES: &str = "the our my his her their il lo la i gli le l nostro nostra 
 const HOW_MUCH: &str = "quanto quanta quanti quante much many";
 /// What is counted or spent, and no line says.
 const OF_COUNTS: &str = "times time money more volte soldi tempo euro euros dollars pounds days weeks months years giorni settimane mesi anni";
+/// With one of these a question is for a price, which a line may say.
+const OF_COST: &str = "cost costs charge charged charges paid pay pays price costa costano costato costata costava pagato pagata paghiamo \
+    prezzo";
+/// What follows "quanto" where it is about how long something takes.
+const HOW_LONG: &str = "deve devono dura durano durata bisogna";
+/// With one of these it is for a sum.
+const IN_ALL: &str = "all total altogether tutto totale complessivamente average media";
 /// Words of the second person: the question is about the butler, and no file answers it.
 const OF_THE_BUTLER: &str = "you your yours yourself tu tuo tua tuoi tue";
 /// What is asked for with these no line says: sums, counts and comparisons.
@@ -34,10 +54,24 @@ const OF_SUMS: &str = "much many total average sum most least biggest largest sm
 const LIGHT: &str = "be ore come comes coming get gets go goes going take takes start starts begin begins end ends happen happens need needs \
     there again still long old often far last next name names called know remember tell time day date number code \
     viene vengono venire va vanno andare arriva arrivano comincia inizia inizio finisce serve servono ricordi sai ora giorno data \
-    numero codice chiama chiamano nome si ci era ancora volta prossimo prossima ultimo ultima fa fare deve devono";
+    cost costs pay paid costa costano costato costata pagato pagata done made fatto fatta \
+    numero codice chiama chiamano nome si ci era ancora volta prossimo prossima ultimo ultima fa fare deve devono \
+    list lists lista liste elenco enough note notes nota appunti appunto file files written write wrote says say said scritto scritta dice dicono secondo according";
+/// What a question for a time begins with, and what a line that answers it names, apart from numbers: days and months.
+const TIMES: &str = "when whens quando";
+const TIMED: &str = "what time,what day,which day,what date,which date,at what,che ora,che ore,che giorno,quale giorno,che data,quale data";
+const DAYS: &str = "mon tue wed thu fri sat sun jan feb mar apr may jun jul aug sep oct nov dec lun gio ven sab dom gen mag giu lug ago set \
+    ott dic mer today tomorrow oggi domani";
 /// The most and the fewest words that are looked for, and the shortest one that may stand alone.
-const MAX_TOPIC: usize = 5;
+const MAX_TOPIC: usize = 8;
 const MIN_ALONE: usize = 3;
+/// The most words of a question that what was said about it must all have.
+const MAX_RECALLED: usize = 5;
+/// How much of a question's words a passage has at least, in percent, if it is about one of them.
+const HALF: u64 = 50;
+/// The switch of an executor that has the best passages found, and how many.
+const BEST: &str = "best";
+const MAX_BEST: u64 = 3;
 /// The longest question that is looked up, in words.
 const MAX_QUESTION: usize = 14;
 
@@ -47,7 +81,8 @@ fn is_one_of(word: &str, all: &str) -> bool {
 
 /// The search words of a question, without grammar and light verbs; `None` for a text that is no question or has too few or too
 /// many of them. Of several sentences only the one with a question mark is read.
-pub(crate) fn topic(text: &str) -> Option<Vec<String>> {
+#[must_use]
+pub fn topic(text: &str) -> Option<Vec<String>> {
     let sentences = text.split_inclusive(['?', '!', '\n']).flat_map(|part| part.split_inclusive(". "));
     let asked: Vec<&str> = sentences.filter(|one| one.trim_end().ends_with('?')).collect();
     match asked.as_slice() {
@@ -62,7 +97,7 @@ fn topic_of(text: &str) -> Option<Vec<String>> {
     let body = &words[named(&words)..];
     let first = body.iter().find(|word| !is_one_of(word, BEFORE))?;
     // "Delete notes/list.md?" is no question about anything.
-    let asks = body.len() < words.len() || is_one_of(first, ASKS);
+    let asks = body.len() < words.len() || is_one_of(first, ASKS) || has(body);
     let amount = amount(body);
     let no_line =
         |(at, word): (usize, &String)| is_one_of(word, OF_THE_BUTLER) || is_one_of(word, OF_SUMS) && amount != Some(at);
@@ -97,10 +132,66 @@ pub fn may_be_told(text: &str) -> bool {
     named(&words) > 0 && words.first().is_some_and(|first| matches!(first.as_str(), "mi" | "ci" | "remind"))
 }
 
+/// Whether it asks whether there is something.
+fn has(words: &[String]) -> bool {
+    HAVE.split(',').any(|head| head.trim().split(' ').zip(words).all(|(one, word)| one == word))
+}
+
+/// Whether words ask for a fact: what, when, who, or whether something is there. Not whether something can be done.
+#[must_use]
+pub fn asks_for_a_fact(text: &str) -> bool {
+    let words = folded(text);
+    let first = words.iter().find(|word| !is_one_of(word, BEFORE));
+    topic(text).is_some() && (named(&words) > 0 || has(&words) || first.is_some_and(|first| is_one_of(first, FACTS)))
+}
+
+/// Whether words ask for advice or for how something is done, which nobody need have written down: "what should we cook?".
+#[must_use]
+pub fn asks_for_advice(text: &str) -> bool {
+    let words = folded(text);
+    let starts = |head: &str| head.split(' ').zip(&words).all(|(one, word)| one == word);
+    words.iter().any(|word| is_one_of(word, OF_ADVICE)) || HOW_TO.split(',').any(|head| starts(head.trim()))
+}
+
+/// Whether what a search has found says something about a question: all of its words, or half of them where the passage is about
+/// one of them and has what is asked for, a time or a number. A result that does not say so was found by all of its words.
+#[must_use]
+pub fn answers(question: &str, result: &[u8]) -> bool {
+    let Ok(object) = json::parse_object(result, Limits::result(MAX_PAYLOAD)) else { return false };
+    let Some(best) = object.get("matches").and_then(|all| all.get(0)).and_then(Value::as_object) else { return false };
+    let Some(covered) = best.get("covered").and_then(Value::as_u64) else { return true };
+    let is_about = best.get("named") == Some(&Value::Bool(true));
+    covered >= 100 || covered >= HALF && is_about && asks_for_a_fact(question) && has_wanted(question, best)
+}
+
+/// Whether a passage has a time or a number, where a question asks for one.
+fn has_wanted(question: &str, passage: &Map<String, Value>) -> bool {
+    let said = folded(passage.get("text").and_then(Value::as_str).unwrap_or_default());
+    let words = folded(question);
+    let numbers = || said.iter().any(|word| word.bytes().any(|b| b.is_ascii_digit()) || number_word(word).is_some());
+    let days = || {
+        said.iter().any(|word| word.chars().count() >= 3 && is_one_of(&word.chars().take(3).collect::<String>(), DAYS))
+    };
+    let timed = || {
+        TIMED.split(',').any(|head| {
+            let head: Vec<&str> = head.trim().split(' ').collect();
+            words.windows(head.len()).any(|some| some.iter().zip(&head).all(|(word, one)| word == one))
+        })
+    };
+    if words.iter().any(|word| is_one_of(word, TIMES)) || timed() {
+        return numbers() || days();
+    }
+    amount(&words).is_none() || numbers()
+}
+
 /// Where it says "much" of something that a line may name with its amount: "how much flour goes into the pancakes".
 fn amount(words: &[String]) -> Option<usize> {
     let at = words.iter().position(|word| is_one_of(word, HOW_MUCH)).filter(|at| *at <= 1)?;
     let of = words.get(at + 1)?;
+    let costs = words.iter().any(|word| is_one_of(word, OF_COST)) && !words.iter().any(|word| is_one_of(word, IN_ALL));
+    if costs || is_one_of(of, HOW_LONG) && words.get(at).is_some_and(|word| word == "quanto") {
+        return Some(at);
+    }
     (!is_one_of(of, ASKS) && !is_one_of(of, OF_COUNTS) && !is_one_of(of, LIGHT) && !is_stop(of)).then_some(at)
 }
 
@@ -109,7 +200,7 @@ impl Repertoire {
     /// nothing was said of it.
     #[must_use]
     pub fn recall(&mut self, text: &str, envelope: &Envelope) -> Option<String> {
-        let topic = topic(text)?;
+        let topic = topic(text).filter(|topic| topic.len() <= MAX_RECALLED)?;
         let candidates = &envelope.candidates;
         crate::dialogue::told(text, &topic, envelope, &mut |text, envelope| self.plan_alone(text, envelope, candidates))
     }
@@ -124,7 +215,29 @@ impl Repertoire {
             Lang::En => format!("search my notes for {topic}"),
             Lang::It => format!("cerca {topic} nelle note"),
         };
-        self.reading(&words, lang, envelope)
+        let mut plan = self.reading(&words, lang, envelope)?;
+        for call in &mut plan.calls {
+            let one = envelope.candidates.iter().find(|one| one.name == call.executor)?;
+            if let Some(arguments) = call.arguments.as_object_mut() {
+                best(one, arguments);
+            }
+        }
+        Some(plan)
+    }
+}
+
+/// Whether an executor can find the passages that say most about a question.
+#[must_use]
+pub fn finds_best(executor: &Candidate) -> bool {
+    executor.class == READ && properties(&executor.input).is_some_and(|all| all.get(BEST).is_some())
+}
+
+/// Has a search find the best passages, where its executor can.
+pub fn best(executor: &Candidate, arguments: &mut Map<String, Value>) {
+    if finds_best(executor) {
+        arguments.remove("words");
+        arguments.insert(BEST.to_owned(), Value::Bool(true));
+        arguments.insert("limit".to_owned(), Value::from(MAX_BEST));
     }
 }
 
@@ -203,9 +316,43 @@ mod tests {
             ("quanta farina ci va nei pancake?", "farina pancake"),
             ("a che ora viene l'idraulico?", "idraulico"),
             ("sai dove abbiamo messo le decorazioni di Natale?", "messo decorazioni natale"),
+            ("do we still have enough milk in the house?", "milk house"),
+            ("until when is the boiler under warranty?", "boiler warranty"),
+            ("che cosa dice la nota sull'orto?", "orto"),
+            ("how much did the plumber cost?", "plumber"),
+            ("quanto abbiamo pagato l'idraulico?", "idraulico"),
+            ("quanto deve bollire l'uovo?", "bollire uovo"),
+            ("dov'è la chiave dell'orto?", "chiave orto"),
+            ("is there a dentist's appointment in my notes?", "dentist appointment"),
         ] {
             let found = topic(text).map(|words| words.join(" "));
             assert_eq!(found.as_deref(), Some(wanted), "{text}");
+        }
+    }
+
+    #[test]
+    fn passage_answers_with_all_words_or_about_one_with_what_is_asked_for() {
+        let found = |covered: u64, named: bool, text: &str| {
+            let passage = json!({ "path": "a.md", "line": 1, "text": text, "covered": covered, "named": named });
+            serde_json::to_vec(&json!({ "ok": true, "matches": [passage] })).unwrap()
+        };
+        for (question, result, wanted) in [
+            ("when does the plumber come?", found(100, false, "call the plumber"), true),
+            ("when did the plumber charge us?", found(50, true, "plumber: on Tuesday"), true),
+            ("when did the plumber charge us?", found(50, true, "plumber 85 euro"), true),
+            ("when did the plumber charge us?", found(50, true, "plumber: too much"), false),
+            ("when did the plumber charge us?", found(50, false, "on Tuesday the plumber"), false),
+            ("when did the plumber charge us?", found(49, true, "plumber: on Tuesday"), false),
+            ("how much rent do we owe?", found(50, true, "Rent: ask Anna"), false),
+            ("how much rent do we owe?", found(50, true, "Rent: 950 euro"), true),
+            ("quanto zucchero va nella torta?", found(50, true, "zucchero due cucchiai"), true),
+            ("a che ora chiude la farmacia?", found(50, true, "Farmacia: in piazza"), false),
+            ("can the plumber fix taps?", found(50, true, "plumber: Rossi"), false),
+            ("who repairs the boiler?", br#"{"ok":true,"matches":[{"text":"boiler"}]}"#.to_vec(), true),
+            ("who repairs the boiler?", br#"{"ok":true,"matches":[]}"#.to_vec(), false),
+            ("who repairs the boiler?", b"[]".to_vec(), false),
+        ] {
+            assert_eq!(answers(question, &result), wanted, "{question}: {}", String::from_utf8_lossy(&result));
         }
     }
 
@@ -228,7 +375,7 @@ mod tests {
             "tell me about yourself",
             "do you know you are late",
             "mi ricordi di chiamare l'idraulico?",
-            "how much did the plumber cost?",
+            "how much did the plumber cost in total?",
             "l'idraulico viene giovedì",
             "buongiorno",
             "delete notes/list.md?",
@@ -242,7 +389,7 @@ mod tests {
         let envelope = envelope(shipped(), Lang::En);
         let plan = Repertoire::default().look_up("quando viene l'idraulico?", &envelope).unwrap();
         assert_eq!(plan.lang, Lang::It);
-        assert_eq!(plan.calls[0].arguments, json!({ "pattern": "idraulico", "words": true }));
+        assert_eq!(plan.calls[0].arguments, json!({ "pattern": "idraulico", "best": true, "limit": 3 }));
         assert!(plan.calls[0].literals.is_empty());
         // Nobody who searches: nothing is looked up.
         let none = metnos_proto::envelope::Envelope { candidates: Vec::new(), ..envelope };

@@ -86,6 +86,63 @@ def cases():
             "expect": {"ok": False, "class": "BadPattern"},
         },
         {
+            "name": "the best passage is the line with its heading, and what stands nowhere lowers how much it covers",
+            "files": {
+                "cakes.md": {"text": "# Apple cake\nflour 200 g\nsugar 120 g\neggs 3\n\n# Bread\nflour 500 g\n"},
+                "shopping.md": {"text": "- sugar\n- apples\n"},
+            },
+            "args": {"pattern": "sugar apple cake oven", "best": True},
+            "expect": {
+                "ok": True,
+                "values": {
+                    "/matches/0": {"path": "cakes.md", "line": 3, "column": 1, "text": "Apple cake: sugar 120 g", "covered": 75, "named": True},
+                    "/total": 1,
+                    "/truncated": False,
+                },
+            },
+        },
+        {
+            "name": "below a title that says it all stand the first lines",
+            "files": {"party.md": {"text": "Party on Saturday\nAnna and Luca come.\nBring a cake.\n"}},
+            "args": {"pattern": "party saturday", "best": True},
+            "expect": {
+                "ok": True,
+                "values": {"/matches/0/text": "Party on Saturday: Anna and Luca come. / Bring a cake.", "/matches/0/covered": 100, "/matches/0/named": True},
+            },
+        },
+        {
+            "name": "a bare word of a list and a row of a table are about nothing, and Metnos's own files are left out",
+            "files": {
+                "SOUL.md": {"text": "Milk is good.\n"},
+                "notes/welcome.md": {"text": "Milk: welcome\n"},
+                "list.md": {"text": "- milk\n"},
+                "spent.csv": {"text": "what,much\nmilk,3\n"},
+            },
+            "args": {"pattern": "milk price", "best": True, "limit": 10},
+            "expect": {
+                "ok": True,
+                "values": {"/total": 2, "/matches/0/named": False, "/matches/1/named": False, "/matches/0/covered": 50},
+            },
+        },
+        {
+            "name": "forms of one word are one, and a few letters in common are not enough",
+            "files": {"a.md": {"text": "Insurance: until March\nInternet: fibre\n"}},
+            "args": {"pattern": "insured interest", "best": True, "limit": 9},
+            "expect": {"ok": True, "values": {"/total": 1, "/matches/0/line": 1, "/matches/0/covered": 50}},
+        },
+        {
+            "name": "a long text without lines is one passage",
+            "files": {"a.md": {"text": "word " * 200_000 + "milk\n"}},
+            "args": {"pattern": "milk", "best": True},
+            "expect": {"ok": True, "values": {"/total": 1, "/matches/0/covered": 100}},
+        },
+        {
+            "name": "two ways to read a pattern are a bad one",
+            "files": {},
+            "args": {"pattern": "a", "best": True, "words": True},
+            "expect": {"ok": False, "class": "BadPattern"},
+        },
+        {
             "name": "a pattern without a word is a bad one where words are looked for",
             "files": {},
             "args": {"pattern": "...", "words": True},

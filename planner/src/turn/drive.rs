@@ -28,7 +28,7 @@ use metnos_reflex::answer::reviews;
 use metnos_reflex::answer::speech;
 use metnos_reflex::answer::{MAX_ANSWER, Rendered, pieces, shorten};
 use metnos_reflex::language_of;
-use metnos_reflex::look_up::may_be_told;
+use metnos_reflex::look_up::{answers, asks_for_a_fact, may_be_told};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -287,6 +287,10 @@ impl Turn {
                 Ended { end: TurnEnd::NotUnderstood, why, wish: Wish::of(words) }
             }
             Reply::Cannot(Unable { text: why, is_wish: true }) => {
+                // What cannot be looked up elsewhere may stand in a note.
+                if asks_for_a_fact(words) && self.looked_up(words, envelope).await.unwrap_or(false) {
+                    return Ended::new(TurnEnd::Answered, String::new());
+                }
                 Ended { end: TurnEnd::Unsuccessful, why, wish: Wish::of(words) }
             }
             Reply::Cannot(Unable { text, is_wish: false }) => match self.say(&text).await {
@@ -388,19 +392,32 @@ impl Turn {
     /// files which name what it is about. Whether it
     /// could: what is refused or not found leaves the question as it is.
     async fn looked_up(&self, words: &str, envelope: &Envelope) -> Result<bool, RpcError> {
+        self.looked_up_after(0, (words, envelope)).await
+    }
+
+    /// The same in a turn that has made so many calls: what they were was declared, and a turn declares once.
+    async fn looked_up_after(&self, made: u16, (words, envelope): (&str, &Envelope)) -> Result<bool, RpcError> {
         let said = self.planner.repertoire.borrow_mut().recall(words, envelope);
         if let Some(said) = said {
             return self.say(&said).await.map(|()| true);
         }
-        let Some(plan) = self.planner.repertoire.borrow_mut().look_up(words, envelope) else { return Ok(false) };
+        let Some(mut plan) = self.planner.repertoire.borrow_mut().look_up(words, envelope) else { return Ok(false) };
+        // It is one call.
+        for place in plan.calls.iter_mut().map(|call| &mut call.place).chain(&mut plan.answers) {
+            place.0 = place.0.saturating_add(made);
+        }
         let Ok(mut progress) = Progress::new(plan) else { return Ok(false) };
-        self.run_through(&mut progress).await?;
+        if made == 0 {
+            self.declare(&progress).await?;
+        }
+        self.run_all(&mut progress).await?;
         let Some((call, State::Ran { handle, outcome: Outcome::Ok })) =
             progress.outcome().first().and_then(|at| progress.get(*at))
         else {
             return Ok(false);
         };
-        match call.template.found(&self.release(*handle).await?) {
+        let result = self.release(*handle).await?;
+        match call.template.found(&result).filter(|_| answers(words, &result)) {
             Some(text) => self.say(&text).await.map(|()| true),
             None => Ok(false),
         }
@@ -427,31 +444,32 @@ impl Turn {
             Err(error) => return Ok(Ended::broken(error.to_string())),
         };
         self.run_through(&mut progress).await?;
-        if let Some(said) = self.said_before(&progress, about).await? {
-            self.say(&said).await?;
-            return Ok(Ended::new(TurnEnd::Answered, String::new()));
+        if self.is_missing(&progress).await? {
+            // What is no contact and stands in no table may have been said, or stand in a note.
+            let made = progress.calls().map(|call| call.place.0).max().unwrap_or(0);
+            if self.looked_up_after(made, about).await? {
+                return Ok(Ended::new(TurnEnd::Answered, String::new()));
+            }
         }
         self.answer(&progress).await
     }
 
-    /// What the person has said before about what a call did not find; `None` where it found it, or nothing was said of it.
-    async fn said_before(
-        &self,
-        progress: &Progress,
-        (words, envelope): (&str, &Envelope),
-    ) -> Result<Option<String>, RpcError> {
+    /// Whether the call that answers has not found what was asked for, and its executor says that others may know it.
+    async fn is_missing(&self, progress: &Progress) -> Result<bool, RpcError> {
         let told = progress.outcome();
-        let [place] = told.as_slice() else { return Ok(None) };
-        let Some((call, State::Ran { handle, outcome: Outcome::Ok })) = progress.get(*place) else { return Ok(None) };
-        if !call.template.recalls() || !call.template.is_missing(&self.release(*handle).await?) {
-            return Ok(None);
-        }
-        Ok(self.planner.repertoire.borrow_mut().recall(words, envelope))
+        let [place] = told.as_slice() else { return Ok(false) };
+        let Some((call, State::Ran { handle, outcome: Outcome::Ok })) = progress.get(*place) else { return Ok(false) };
+        Ok(call.template.recalls() && call.template.is_missing(&self.release(*handle).await?))
     }
 
     /// Declares the calls, and runs them as far as they come.
     async fn run_through(&self, progress: &mut Progress) -> Result<(), RpcError> {
         self.declare(progress).await?;
+        self.run_all(progress).await
+    }
+
+    /// Runs calls as far as they come.
+    async fn run_all(&self, progress: &mut Progress) -> Result<(), RpcError> {
         loop {
             let wave = progress.start();
             if wave.is_empty() {

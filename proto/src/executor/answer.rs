@@ -35,8 +35,8 @@ pub struct Answer {
     /// the first list that there is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub list: String,
-    /// The name of a boolean field of the result. When it is false, the answer is what the person said about the subject earlier,
-    /// if anything is found, and not that the executor found nothing.
+    /// The name of a boolean or a number in the result. When it is false or 0, the answer is what the person said about the
+    /// subject earlier, or what stands in a file, if anything is found, and not that the executor found nothing.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub recall: String,
     /// The name of a number in the result. When it is 0, a question that repeats at set times has nothing to report, and no message is

@@ -191,7 +191,9 @@ impl Template {
     pub fn is_missing(&self, result: &[u8]) -> bool {
         let name = &self.contract.answer.recall;
         let object = json::parse_object(result, Limits::result(MAX_ANSWER)).ok().filter(|_| !name.is_empty());
-        object.is_some_and(|object| object.get(name) == Some(&Value::Bool(false)))
+        object.is_some_and(|object| {
+            object.get(name).is_some_and(|value| *value == Value::Bool(false) || value.as_u64() == Some(0))
+        })
     }
 
     /// Whether a result of this executor can mean that there is nothing to report (`silent_at_zero`).
