@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::asked::{Asked, is_deed};
 use super::fields::{Field, Kind, fields};
+use super::paths::typed;
 use super::thoughts::{self, OWN};
 use super::{MAX_CHOICES, MAX_LISTED, MAX_NAMES};
 use crate::thinking::data::line;
@@ -153,6 +154,9 @@ pub fn of(envelope: &Envelope, words: &str) -> Vec<Choice> {
     let before = before.map(|before| Asked::of(before, &envelope.home.butler));
     let touches = |one: &Candidate| asked.touches(one) || before.as_ref().is_some_and(|before| before.touches(one));
     let candidates = envelope.candidates.iter().filter(|one| one.offered && is_name(&one.name));
+    // What needs an account is no choice for who has none.
+    let is_there = |one: &&Candidate| !envelope.home.accounts.is_empty() || !has_argument(one, "account");
+    let candidates = candidates.filter(is_there);
     let one = |candidate: &Candidate| {
         let fields = fields(candidate, words)?;
         Some(Choice { candidate: candidate.clone(), fields, is_open: false })
@@ -172,6 +176,11 @@ pub fn of(envelope: &Envelope, words: &str) -> Vec<Choice> {
     }
     all.retain(|one| one.is_open || !one.is_deed());
     all
+}
+
+/// Whether an executor has an argument of this name.
+fn has_argument(candidate: &Candidate, name: &str) -> bool {
+    candidate.roles.iter().any(|(pointer, _)| pointer.strip_prefix('/') == Some(name))
 }
 
 /// The executor of an envelope that reads texts of files, if there is one.
@@ -219,9 +228,6 @@ fn sorted<'a>(choices: impl Iterator<Item = &'a Choice>) -> Vec<&'a Choice> {
 /// word with them; at most [`MAX_NAMES`].
 #[must_use]
 pub fn names(words: &str, named: &[Named]) -> Vec<String> {
-    let edge = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '/' | '.' | '~');
-    let parts = words.split(|c: char| c.is_whitespace() || matches!(c, '"' | '«' | '»' | '“' | '”' | '`'));
-    let typed = parts.map(|part| part.trim_matches(edge).trim_end_matches(['.', '/'])).filter(|part| is_path(part));
     let mut found: Vec<String> = Vec::new();
     let mut push = |path: &str| {
         if found.len() < MAX_NAMES && !found.iter().any(|one| one == path) {
@@ -230,7 +236,7 @@ pub fn names(words: &str, named: &[Named]) -> Vec<String> {
     };
     // A bare name is the place where it lies, when there is one.
     let place = |typed: &str| named.iter().find(|one| one.path.rsplit('/').next() == Some(typed)).map(|one| &one.path);
-    typed.for_each(|typed| push(place(typed).map_or(typed, String::as_str)));
+    typed(words).for_each(|typed| push(place(typed).map_or(typed, String::as_str)));
     let said = stems(words);
     let mut fitting: Vec<(usize, &Named)> = named
         .iter()
@@ -245,18 +251,6 @@ pub fn names(words: &str, named: &[Named]) -> Vec<String> {
     fitting.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
     fitting.into_iter().for_each(|(_, one)| push(&one.path));
     found
-}
-
-/// Whether a part of a request is a path: it has a slash between letters, or an ending.
-fn is_path(part: &str) -> bool {
-    let ending = |ending: &str| {
-        (1..=5).contains(&ending.len())
-            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
-            && ending.bytes().any(|byte| byte.is_ascii_alphabetic())
-    };
-    let name = part.rsplit('/').next().unwrap_or_default();
-    let has_ending = name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && ending(end));
-    part.len() <= 255 && !part.contains("://") && !part.contains('@') && has_ending
 }
 
 /// The words that a name is compared by: those of four letters or more, as far as they usually stay the same.

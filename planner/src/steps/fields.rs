@@ -13,6 +13,7 @@ use metnos_reflex::words::when::number_word;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::paths::typed;
 use super::shape::Shape;
 use crate::thinking::data::line;
 use crate::thinking::tools::{inlined, lean, root};
@@ -20,7 +21,7 @@ use crate::thinking::tools::{inlined, lean, root};
 /// How much is said of an argument, in characters.
 const MAX_SAYS: usize = 90;
 /// An enum of so few values with a default is a switch.
-const SWITCH: usize = 3;
+const SWITCH: usize = 4;
 /// How many words a search is for, at most.
 const MAX_WORDS: usize = 3;
 /// How many of them alone.
@@ -103,17 +104,20 @@ pub fn fields(candidate: &Candidate, words: &str) -> Option<Vec<Field>> {
 struct Heard {
     words: Vec<String>,
     has_number: bool,
+    /// Whether they name a file by its path.
+    has_path: bool,
 }
 
 impl Heard {
     fn of(words: &str) -> Self {
+        let has_path = typed(words).next().is_some();
         let words: Vec<String> = words
             .split(|c: char| !c.is_alphanumeric())
             .filter(|word| !word.is_empty())
             .map(str::to_lowercase)
             .collect();
         let is_number = |word: &String| word.chars().any(|c| c.is_ascii_digit()) || number_word(word).is_some();
-        Self { has_number: words.iter().any(is_number), words }
+        Self { has_number: words.iter().any(is_number), has_path, words }
     }
 
     /// Whether an argument that need not be there is asked for. `shape`: whether the executor needs no argument at all, and
@@ -124,7 +128,7 @@ impl Heard {
         let choices = schema.get("enum").and_then(Value::as_array).map_or(0, Vec::len);
         match (kind, role) {
             // Where it is looked for is said by a name; a place of its own accord only hides what lies elsewhere.
-            (_, Some("path")) => of == 1 || is_named,
+            (_, Some("path")) => of == 1 || is_named || self.has_path,
             ("boolean", _) => is_named,
             ("integer" | "number", _) => self.has_number && schema.get("default").is_some(),
             ("string", _) if schema.get("pattern").is_some() && schema.get("format").is_none() => false,

@@ -7,15 +7,16 @@ use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::msg::policyd::MAX_SLOTS;
 use metnos_proto::prompt::{Message, Prompt, Reply, Stop};
 use metnos_reflex::answer::{Rendered, Template, speech as told};
+use metnos_reflex::look_up::{answers, best, finds_best};
 use metnos_texts::{Key, say as sentence};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::choices::Choice;
-use super::fields::{self, Filled};
+use super::fields::{self, Filled, Kind};
 use super::purse::{Price, Purse};
 use super::results;
-use super::talk::Setting;
+use super::talk::{Setting, shortened};
 use super::thoughts::{self, Chosen, Finding};
 use super::{CHOICE_TOKENS, FILL_TOKENS, MAX_NAMES, MAX_ROUNDS, MAX_USELESS, READ_TOKENS};
 use crate::thinking::calls::{CallEntry, CallRejection, Calls, RunResult, State};
@@ -28,6 +29,10 @@ use crate::thinking::{BYTES_PER_TOKEN, Wish, data, intent};
 
 /// How mind's rules begin by which a thought is refused for want of funds; also when a new mind knows of none.
 const FUNDS: &str = "mind.fund";
+/// From how many bytes on an answer that stands in the last prompt is no answer; a shorter one may be meant.
+const MIN_ECHO: usize = 24;
+/// How much of the lines that were found is quoted, in bytes.
+const MAX_QUOTE: usize = 480;
 /// What is shown in the place of data for which the window of the model has no room any more.
 const LEFT_OUT: &str = "(shown before, and left out now)";
 /// Words after which a request goes on, in English and Italian.
@@ -47,10 +52,18 @@ enum Stage {
 /// What the thought is about that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Step {
+    /// Nothing: the files are searched for what a question is about.
+    Look,
     Choose,
     Fill,
     Read,
+    Write,
     More,
+}
+
+/// Whether a text has a word in it.
+fn says_something(text: &str) -> bool {
+    text.chars().any(char::is_alphanumeric)
 }
 
 /// A turn with a small model.
@@ -110,7 +123,43 @@ impl StepLoop {
 
     /// What is asked first.
     pub fn start(&mut self) -> Vec<Ask> {
-        if self.stage == Stage::New { self.think() } else { Vec::new() }
+        match self.stage {
+            Stage::New => self.look().unwrap_or_else(|| self.think()),
+            Stage::Funding | Stage::Thinking | Stage::Intending | Stage::Acting | Stage::Suspended | Stage::Over => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// Searches the files for what a question is about, before the model is asked anything: it searches worse than it reads.
+    fn look(&mut self) -> Option<Vec<Ask>> {
+        let finder = self.setting.choices.iter().find(|one| one.is_open && finds_best(&one.candidate))?;
+        let field = finder.fields.iter().find(|field| field.kind == Kind::Words)?;
+        if self.setting.topic.is_empty() {
+            return None;
+        }
+        let mut arguments = Map::from_iter([(field.name.clone(), Value::from(self.setting.topic.as_str()))]);
+        best(&finder.candidate, &mut arguments);
+        let draft = Draft { executor: finder.name().to_owned(), arguments: Value::Object(arguments) };
+        self.step = Step::Look;
+        self.chosen = Some((draft.executor.clone(), None));
+        Some(self.begin(vec![draft]))
+    }
+
+    /// Nothing that was looked at says it.
+    fn found_nothing(&mut self) -> Vec<Ask> {
+        let why = sentence(self.setting.lang, Key::StepsNotFound);
+        self.end(TurnEnd::Unsuccessful, why)
+    }
+
+    /// The files say nothing about the question: the model chooses, as if they had not been searched.
+    fn look_elsewhere(&mut self) -> Vec<Ask> {
+        self.spent.extend(self.chosen.take().map(|(name, _)| name));
+        self.step = Step::Choose;
+        if self.setting.is_for_fact && self.offered().is_empty() {
+            return self.found_nothing();
+        }
+        self.think()
     }
 
     /// What follows from an event. One that nobody waits for changes nothing.
@@ -179,7 +228,7 @@ impl StepLoop {
 
     const fn most(&self) -> u32 {
         match self.step {
-            Step::Choose | Step::More => CHOICE_TOKENS,
+            Step::Look | Step::Choose | Step::Write | Step::More => CHOICE_TOKENS,
             Step::Fill => FILL_TOKENS,
             Step::Read => READ_TOKENS,
         }
@@ -188,9 +237,10 @@ impl StepLoop {
     fn prompt(&self) -> Prompt {
         let names = self.offered();
         let schema = match self.step {
-            Step::Choose => thoughts::choice_schema(&names),
+            Step::Look | Step::Choose => thoughts::choice_schema(&names, !self.setting.is_for_fact),
             Step::More => thoughts::more_schema(&names),
             Step::Read => thoughts::finding_schema(),
+            Step::Write => thoughts::text_schema(),
             Step::Fill => {
                 let fields = self.choice().map_or(&[][..], |choice| &choice.fields);
                 fields::schema(fields, &self.setting.names)
@@ -244,12 +294,13 @@ impl StepLoop {
             Stop::Refused => {
                 return self.end(TurnEnd::Unsuccessful, speech::why(&EndReason::Refused, self.setting.lang));
             }
+            Stop::Length if self.step == Step::Read && self.can_quote() => return self.quote(),
             Stop::Length => return self.end(TurnEnd::Unsuccessful, speech::why(&EndReason::CutOff, self.setting.lang)),
             Stop::End | Stop::Calls | Stop::Stopped => {}
         }
         let text = reply.text.trim();
         match self.step {
-            Step::Choose | Step::More => match thoughts::choice(text, &self.offered()) {
+            Step::Look | Step::Choose | Step::More => match thoughts::choice(text, &self.offered()) {
                 Ok(chosen) => self.has_chosen(text, chosen),
                 Err(why) => self.mend(&why),
             },
@@ -260,11 +311,25 @@ impl StepLoop {
                 }
                 Err(why) => self.mend(&why),
             },
+            Step::Write => match thoughts::written(text) {
+                Ok(said) => self.answer(&said),
+                Err(why) => self.mend(&why),
+            },
             Step::Read => match thoughts::finding(text) {
                 Ok(finding) => self.has_found(text, &finding),
                 Err(why) => self.mend(&why),
             },
         }
+    }
+
+    /// Whether a small model has only said again what it was told last.
+    fn echoes(&self, said: &str) -> bool {
+        let last = match self.messages.last() {
+            Some(Message::User { text }) => text.as_str(),
+            Some(Message::Assistant { .. } | Message::Results { .. }) | None => "",
+        };
+        let said = said.trim().trim_end_matches(['.', '…']);
+        said.len() >= MIN_ECHO && last.contains(said)
     }
 
     fn heard(&mut self, text: &str) {
@@ -275,6 +340,13 @@ impl StepLoop {
     fn mend(&mut self, why: &str) -> Vec<Ask> {
         self.rounds.1 += 1;
         if self.rounds.1 >= MAX_USELESS {
+            if self.step == Step::Read && self.can_quote() {
+                return self.quote();
+            }
+            // What it has looked at did not help it to an answer.
+            if self.calls.each().next().is_some_and(|one| matches!(one.state, State::Ran(_))) {
+                return self.found_nothing();
+            }
             return self.broken(&EndReason::Useless);
         }
         let wrong = format!(
@@ -294,6 +366,23 @@ impl StepLoop {
 
     fn has_chosen(&mut self, text: &str, chosen: Chosen) -> Vec<Ask> {
         match chosen {
+            // Whatever server does not hold to the schema: a fact comes from what was read.
+            Chosen::Answer(_) | Chosen::AskBack(_) if self.setting.is_for_fact => self.found_nothing(),
+            // Dots stand in the examples for what is to be said, and a small model copies them.
+            Chosen::Answer(said) | Chosen::AskBack(said) if !says_something(&said) => {
+                self.heard(text);
+                let order = self.setting.asks_for_text();
+                self.messages.push(Message::User { text: order });
+                self.step = Step::Write;
+                self.think()
+            }
+            Chosen::Answer(said) | Chosen::AskBack(said) if self.echoes(&said) => {
+                if self.calls.each().next().is_some() {
+                    return self.found_nothing();
+                }
+                let why = sentence(self.setting.lang, Key::StepsCannot);
+                self.end(TurnEnd::Unsuccessful, why)
+            }
             Chosen::Answer(said) | Chosen::AskBack(said) => self.answer(&said),
             Chosen::Cannot if self.step == Step::Choose => {
                 let why = sentence(self.setting.lang, Key::StepsCannot);
@@ -389,6 +478,7 @@ impl StepLoop {
         let place = failed.unwrap_or(place);
         match self.calls.get(place).map(|one| one.state.clone()) {
             Some(State::Ran(left)) => match told::outcome(left.outcome, self.setting.lang) {
+                Some(_) if self.step == Step::Look => self.look_elsewhere(),
                 Some(why) => self.end(TurnEnd::Unsuccessful, why),
                 None if left.handle == HandleId::NONE => self.after_act(&name, None),
                 None => vec![Ask::Release(place, left.handle)],
@@ -406,7 +496,7 @@ impl StepLoop {
     fn denied(&mut self, place: CallRef, no: &Refusal) -> Vec<Ask> {
         if no.rule != WAITING {
             self.calls.denied(place, no);
-            return self.refused(no);
+            return if self.step == Step::Look { self.look_elsewhere() } else { self.refused(no) };
         }
         self.calls.waits(place, no);
         self.stage = Stage::Suspended;
@@ -439,6 +529,9 @@ impl StepLoop {
         }) else {
             return Vec::new();
         };
+        if self.step == Step::Look && !answers(&self.setting.words, bytes) {
+            return self.look_elsewhere();
+        }
         let rendered = self.template(place).map(|template| template.tell(bytes));
         if let Some(Rendered::Trouble(why)) = &rendered {
             return self.another(why);
@@ -504,11 +597,31 @@ impl StepLoop {
 
     fn has_found(&mut self, text: &str, finding: &Finding) -> Vec<Ask> {
         if finding.found && results::bears_out(&self.shown, &self.setting.words, &finding.text) {
+            if self.can_quote() && !results::adds(&self.shown, &self.setting.words, &finding.text) {
+                return self.quote();
+            }
             return self.answer(&finding.text);
         }
         self.heard(text);
         let why = sentence(self.setting.lang, Key::StepsNotFound);
         self.another(&why)
+    }
+
+    /// Whether what was shown are lines of files that say something about the question.
+    fn can_quote(&self) -> bool {
+        let finder =
+            |name: &str| self.setting.choices.iter().any(|one| one.name() == name && finds_best(&one.candidate));
+        !self.setting.topic.is_empty()
+            && !self.shown.is_empty()
+            && self.chosen.as_ref().is_some_and(|(name, _)| finder(name))
+    }
+
+    /// Where the model makes nothing of the lines that were found, the person reads them as they stand.
+    fn quote(&mut self) -> Vec<Ask> {
+        let text = format!("{}\n{}\n", told::found(self.setting.lang), shortened(&self.shown, MAX_QUOTE));
+        let mut asks = vec![self.say(data::spoken(&text))];
+        asks.extend(self.end(TurnEnd::Answered, String::new()));
+        asks
     }
 
     /// What was tried did not help: another tool, or an honest end.
@@ -528,8 +641,7 @@ impl StepLoop {
 
     /// What the model says to the person, unless it looks like anything but words.
     fn answer(&mut self, text: &str) -> Vec<Ask> {
-        // Dots stand in the examples for what is to be said.
-        if looks_like_call(text) || !text.chars().any(char::is_alphanumeric) {
+        if looks_like_call(text) || !says_something(text) {
             return self.mend("text must be words for a person");
         }
         let mut asks = vec![self.say(text.trim().to_owned() + "\n")];

@@ -9,6 +9,7 @@ mod asked;
 pub mod choices;
 pub mod fields;
 pub mod machine;
+mod paths;
 mod purse;
 mod results;
 mod shape;

@@ -15,6 +15,8 @@ const MACHINE: [&str; 6] = ["ok", "sha", "sha256", "blake3", "truncated", "separ
 /// How many letters of a word are compared, and from how many on it says something.
 const STEM: usize = 5;
 const SAYING: usize = 4;
+/// An answer of so few words need not add anything: "Yes, we do".
+const FEW: usize = 3;
 /// A text that makes so much of a result stands for all of it, in percent.
 const MOST: usize = 50;
 
@@ -57,6 +59,15 @@ pub(super) fn bears_out(data: &str, words: &str, answer: &str) -> bool {
     let is_known = |word: &String| data.contains(word) || words.contains(word);
     let mut says = said.iter().filter(|word| word.chars().count() >= SAYING).peekable();
     said.iter().filter(is_number).all(is_known) && (says.peek().is_none() || says.any(|word| data.contains(word)))
+}
+
+/// Whether an answer says anything of the data that the words have not said. "The trip stands in the note about the trip" does not.
+#[must_use]
+pub(super) fn adds(data: &str, words: &str, answer: &str) -> bool {
+    let (data, words) = (stems(data), stems(words));
+    let says = |word: &String| word.chars().count() >= SAYING || word.bytes().any(|byte| byte.is_ascii_digit());
+    let said = stems(answer);
+    said.len() <= FEW || said.iter().any(|word| says(word) && data.contains(word) && !words.contains(word))
 }
 
 /// The words of a text as they are compared: without capitals and endings.
@@ -144,6 +155,15 @@ mod tests {
         let result = br#"{"ok":true,"entries":[{"path":"notes/trip.md","kind":"file","size":900}],"total":1}"#;
         assert_eq!(read(result, "notes/trip.md is the longest.\n").unwrap().shown, "notes/trip.md is the longest.");
         assert_eq!(read(br#"{"ok":true,"words":4}"#, "The text has four words.").unwrap().shown, r#"{"words":4}"#);
+    }
+
+    #[test]
+    fn answer_that_only_says_the_question_again_adds_nothing() {
+        let (data, words) = ("notes/trip.md: Trip: the bus leaves at 9", "what stands in the note about the trip?");
+        for answer in ["The bus leaves at 9.", "At 9", "Yes.", "Il bus parte alle 9"] {
+            assert!(adds(data, words, answer), "{answer}");
+        }
+        assert!(!adds(data, words, "The trip is mentioned in the note about the trip."));
     }
 
     #[test]

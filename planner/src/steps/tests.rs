@@ -23,7 +23,12 @@ use crate::thinking::core::{Ask, Event, Settled, WAITING};
 /// A Wednesday.
 const NOW: i64 = 1_795_640_000;
 
+/// What a turn begins with whose files are not searched before the model is asked.
 fn setting(words: &str, named: &[&str]) -> Setting {
+    Setting { topic: String::new(), is_for_fact: false, ..looking(words, named) }
+}
+
+fn looking(words: &str, named: &[&str]) -> Setting {
     let mut envelope = envelope(household(), Lang::En);
     envelope.home.zone = "Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)".into();
     envelope.home.person = "Roberta".into();
@@ -44,10 +49,14 @@ impl Turn {
         Self::of(setting(words, named))
     }
 
-    fn of(setting: Setting) -> Self {
+    fn begun(setting: Setting) -> Self {
         let mut turn = StepLoop::new(setting, 0);
         let asks = turn.start();
-        let mut turn = Self { turn, asks, handle: HandleId::new() };
+        Self { turn, asks, handle: HandleId::new() }
+    }
+
+    fn of(setting: Setting) -> Self {
+        let mut turn = Self::begun(setting);
         assert!(matches!(turn.asks[..], [Ask::Fund(_)]));
         turn.on(Event::Funded(100_000));
         turn
@@ -148,6 +157,115 @@ fn question_is_chosen_filled_read_and_answered() {
     turn.says(&json!({"found": true, "text": "Yes, milk is on the list."}));
     assert_eq!(turn.said(), "Yes, milk is on the list.\n");
     assert_eq!(turn.end(), (TurnEnd::Answered, String::new()));
+}
+
+#[test]
+fn fact_that_stands_nowhere_is_not_asked_of_the_model() {
+    let mut turn = Turn::begun(looking(PLUMBER, &[]));
+    turn.on(Event::Frozen).ran(1).released(1, &json!({"ok": true, "matches": []}));
+    let why = "I looked, and what I found does not say it.".to_owned();
+    assert_eq!((turn.said(), turn.end()), (String::new(), (TurnEnd::Unsuccessful, why)));
+    // What may be made up is.
+    let mut turn = Turn::begun(looking("what should we give the plumber for lunch?", &[]));
+    turn.on(Event::Frozen).ran(1).released(1, &json!({"ok": true, "matches": []}));
+    turn.on(Event::Funded(100_000)).says(&json!({"do": "answer", "text": "Soup."}));
+    assert_eq!(turn.said(), "Soup.\n");
+}
+
+/// A turn whose files were searched for what its question is about, with this passage.
+fn looked(question: &str, passage: &Value) -> Turn {
+    let mut turn = Turn::begun(looking(question, &[]));
+    assert!(matches!(turn.asks[..], [Ask::Intend(_)]), "{:?}", turn.asks);
+    turn.on(Event::Frozen).ran(1);
+    turn.released(1, &json!({"ok": true, "matches": [passage]}));
+    assert!(matches!(turn.asks[..], [Ask::Fund(_)]));
+    turn.on(Event::Funded(100_000));
+    turn
+}
+
+const PLUMBER: &str = "when does the plumber come?";
+
+fn passage(covered: u64) -> Value {
+    json!({"path": "notes/house.md", "line": 2, "text": "plumber: Thursday at nine", "covered": covered, "named": true})
+}
+
+#[test]
+fn files_are_searched_for_a_question_before_the_model_is_asked() {
+    let mut turn = looked(PLUMBER, &passage(100));
+    let best = json!({"pattern": "plumber", "best": true, "limit": 3});
+    assert_eq!(turn.call(1), ("text_search".into(), best));
+    assert!(turn.last_message().contains("Thursday at nine"), "{}", turn.last_message());
+    turn.says(&json!({"found": true, "text": "On Thursday at nine."}));
+    assert_eq!((turn.said().as_str(), turn.end().0), ("On Thursday at nine.\n", TurnEnd::Answered));
+}
+
+#[test]
+fn model_chooses_among_the_others_where_the_files_say_nothing() {
+    const OPEN: &str = "when does the plumber come, and what time is it now?";
+    let chooses = |turn: &Turn| {
+        assert!(!turn.offered().iter().any(|name| name == "text_search"), "{:?}", turn.offered());
+        assert!(turn.offered().iter().any(|name| name == "clock_now"), "{:?}", turn.offered());
+        assert!(!turn.last_message().contains("Thursday"), "{}", turn.last_message());
+    };
+    let mut none = looked(OPEN, &passage(20));
+    chooses(&none);
+    // A fact is read, or it is not known: a small model makes it up.
+    none.says(&json!({"do": "answer", "text": "The plumber comes at noon."}));
+    assert_eq!((none.said(), none.end().0), (String::new(), TurnEnd::Unsuccessful));
+    let mut denied = Turn::begun(looking(OPEN, &[]));
+    denied.on(Event::Frozen);
+    denied.on(Event::Denied(CallRef(1), Refusal::new(RefusalCode::Denied, "guard.path", "no")));
+    denied.on(Event::Funded(100_000));
+    chooses(&denied);
+    // An order is none to look for anything, and what the butler itself is asked stands in no file.
+    for words in ["write that the plumber comes on Thursday into notes/a.md", "what do you think of the plumber?"] {
+        assert!(looking(words, &[]).topic.is_empty(), "{words}");
+    }
+}
+
+#[test]
+fn lines_that_were_found_are_quoted_where_the_model_makes_nothing_of_them() {
+    let cut = Event::Thought(Reply { text: "{".into(), calls: Vec::new(), stop: Stop::Length }, 100);
+    let again = json!({"found": true, "text": "The plumber comes when the plumber comes."});
+    let replies = [
+        vec![cut],
+        vec![Event::Thought(Reply { text: again.to_string(), calls: Vec::new(), stop: Stop::End }, 100)],
+        vec![Event::Thought(Reply { text: "x".into(), calls: Vec::new(), stop: Stop::End }, 100); 2],
+    ];
+    for replies in replies {
+        let mut turn = looked(PLUMBER, &passage(100));
+        for reply in replies {
+            turn.on(reply);
+        }
+        assert!(turn.said().contains("notes/house.md: plumber: Thursday at nine"), "{:?}", turn.asks);
+        assert_eq!(turn.end().0, TurnEnd::Answered);
+    }
+}
+
+#[test]
+fn answer_that_only_repeats_the_prompt_is_none() {
+    let mut turn = Turn::new("who has won the great match of last night?", &[]);
+    turn.says(&json!({"do": "answer", "text": "who has won the great match of last night"}));
+    assert_eq!((turn.said(), turn.end().0), (String::new(), TurnEnd::Unsuccessful));
+    let mut turn = looked(PLUMBER, &passage(100));
+    turn.says(&json!({"found": false, "text": ""}));
+    turn.says(&json!({"do": "answer", "text": "I looked, and what I found does not say it. Choose another tool."}));
+    let why = "I looked, and what I found does not say it.".to_owned();
+    assert_eq!((turn.said(), turn.end()), (String::new(), (TurnEnd::Unsuccessful, why)));
+}
+
+#[test]
+fn answer_of_dots_is_asked_for_once_more_by_itself() {
+    let mut turn = Turn::new("say something nice", &[]);
+    turn.says(&json!({"do": "answer", "text": "…"}));
+    assert!(turn.last_message().starts_with("Now write it for the person, in English"), "{}", turn.last_message());
+    turn.says(&json!({"text": "How nice that you ask."}));
+    assert_eq!((turn.said().as_str(), turn.end().0), ("How nice that you ask.\n", TurnEnd::Answered));
+
+    let mut turn = Turn::new("say something nice", &[]);
+    turn.says(&json!({"do": "answer", "text": "…"}));
+    turn.says(&json!({"text": "…"})).says(&json!({"text": "…"}));
+    assert_eq!((turn.said(), turn.end().0), (String::new(), TurnEnd::Broken));
 }
 
 #[test]
@@ -369,7 +487,6 @@ fn answer_that_looks_like_a_call_is_asked_for_again_once_and_never_shown() {
     for text in [
         "{\"name\": \"fs_delete\", \"arguments\": {}}",
         "<tool_call>x</tool_call>",
-        "…",
         "```json\n{\"do\": \"fs_read\"}\n```",
     ] {
         let mut turn = Turn::new("say something nice", &[]);
@@ -434,20 +551,19 @@ fn files_are_named_by_path_bare_name_stem_and_title() {
     assert_eq!(choices::names(&long, &[]).len(), MAX_NAMES);
 }
 
-/// A request that names a file, and the same where there is none: to read all patterns once is enough.
-static SETTINGS: LazyLock<(Setting, Setting)> = LazyLock::new(|| {
+/// A request that names a file, the same where there is none, and a question that is looked up: to read all patterns once is enough.
+static SETTINGS: LazyLock<[Setting; 3]> = LazyLock::new(|| {
     let words = "read the trip and then write what is missing into it, with the time";
-    (setting(words, &["notes/trip.md"]), setting(words, &[]))
+    [setting(words, &["notes/trip.md"]), setting(words, &[]), looking(PLUMBER, &[])]
 });
 
 proptest! {
     #[test]
     fn any_replies_end_the_turn_within_bounds_and_call_only_what_was_offered(
         replies in proptest::collection::vec((0_usize..12, "\\PC{0,12}", 0_u8..4), 0..40),
-        named in any::<bool>(),
+        begins in 0_usize..3,
     ) {
-        let (with_file, without) = &*SETTINGS;
-        let mut turn = Turn::of(if named { with_file } else { without }.clone());
+        let mut turn = Turn::begun(SETTINGS[begins].clone());
         let choices = ["text_search", "fs_read", "fs_append", "fs_find", "fs_list", "clock_now"];
         for (kind, text, fate) in replies {
             let text = match kind {

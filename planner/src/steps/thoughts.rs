@@ -54,6 +54,12 @@ struct ChoiceFields {
     text: Option<String>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    text: String,
+}
+
 /// The reply that chooses this. A model that has seen it writes none longer.
 #[must_use]
 pub fn chosen(name: &str) -> String {
@@ -63,11 +69,14 @@ pub fn chosen(name: &str) -> String {
     }
 }
 
-/// The schema of a choice among these executors.
+/// The schema of a choice among these executors, and of an answer of the model's own, where it may give one.
 #[must_use]
-pub fn choice_schema(names: &[&str]) -> Value {
+pub fn choice_schema(names: &[&str], may_answer: bool) -> Value {
     let silent: Vec<&str> = names.iter().copied().chain([CANNOT]).collect();
     let act = Shape::object([("do".to_owned(), Shape::one_of(&silent), true)]);
+    if !may_answer {
+        return act.document();
+    }
     let say = Shape::object([
         ("do".to_owned(), Shape::one_of(&[ANSWER, ASK_BACK]), true),
         ("text".to_owned(), Shape::text(), true),
@@ -86,6 +95,21 @@ pub fn more_schema(names: &[&str]) -> Value {
 #[must_use]
 pub fn finding_schema() -> Value {
     Shape::object([("found".to_owned(), Shape::truth(), true), ("text".to_owned(), Shape::text(), true)]).document()
+}
+
+/// The schema of a text for the person.
+#[must_use]
+pub fn text_schema() -> Value {
+    Shape::object([("text".to_owned(), Shape::text(), true)]).document()
+}
+
+/// Reads a text for the person.
+///
+/// # Errors
+/// In a sentence, when it is none.
+pub fn written(text: &str) -> Result<String, String> {
+    let Written { text } = typed(text)?;
+    Ok(text)
 }
 
 /// Reads a choice among these executors.
