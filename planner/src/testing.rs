@@ -85,6 +85,11 @@ pub fn household() -> Vec<Candidate> {
     ]
 }
 
+/// What asks a server outside for the weather.
+pub fn weather() -> Candidate {
+    seed!("weather_get")
+}
+
 fn candidate(manifest: &[u8], schema: &str) -> Candidate {
     let manifest = Manifest::parse(manifest).unwrap();
     Candidate::of(&manifest, &Schema::parse(schema.as_bytes()).unwrap())

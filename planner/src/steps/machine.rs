@@ -410,7 +410,11 @@ impl StepLoop {
     /// The calls that filled arguments make: the executor's own, behind those that read the files it is to have the texts of.
     fn drafts(&self, text: &str) -> Result<Vec<Draft>, String> {
         let choice = self.choice().ok_or("nothing was chosen")?;
-        let filled = fields::filled(&choice.fields, &self.setting.names, thoughts::object(text)?)?;
+        let mut filled = fields::filled(&choice.fields, &self.setting.names, thoughts::object(text)?)?;
+        if !choice.reads() && !choice.is_deed() {
+            // What leaves the house with a request is said by the person: a small model takes it from an example.
+            self.keep_said(choice, &mut filled)?;
+        }
         let (mut drafts, mut arguments) = (Vec::new(), Map::new());
         for (name, value) in filled {
             let value = match value {
@@ -428,6 +432,20 @@ impl StepLoop {
         }
         drafts.push(self.draft(choice.name(), arguments));
         Ok(drafts)
+    }
+
+    /// Leaves out the texts that do not stand in the request.
+    fn keep_said(&self, choice: &Choice, filled: &mut Vec<(String, Filled)>) -> Result<(), String> {
+        let words = self.setting.words.to_lowercase();
+        filled.retain(|(_, value)| match value {
+            Filled::Value(Value::String(text)) => words.contains(&text.to_lowercase()),
+            Filled::Value(_) | Filled::File(_) => true,
+        });
+        let is_there = |field: &fields::Field| !field.required || filled.iter().any(|(name, _)| *name == field.name);
+        match choice.fields.iter().find(|field| !is_there(field)) {
+            Some(field) => Err(format!("`{}` must be words of the request", field.name)),
+            None => Ok(()),
+        }
     }
 
     /// A call with what the instance gives of itself.

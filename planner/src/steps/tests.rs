@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::machine::StepLoop;
 use super::talk::Setting;
 use super::*;
-use crate::testing::{envelope, household};
+use crate::testing::{envelope, household, weather};
 use crate::thinking::BYTES_PER_TOKEN;
 use crate::thinking::calls::RunResult;
 use crate::thinking::core::{Ask, Event, Settled, WAITING};
@@ -239,6 +239,21 @@ fn lines_that_were_found_are_quoted_where_the_model_makes_nothing_of_them() {
         }
         assert!(turn.said().contains("notes/house.md: plumber: Thursday at nine"), "{:?}", turn.asks);
         assert_eq!(turn.end().0, TurnEnd::Answered);
+    }
+}
+
+#[test]
+fn request_to_the_outside_carries_only_words_of_the_person() {
+    for (place, kept) in [("Milan", false), ("Udine", true)] {
+        let mut envelope = envelope(household(), Lang::En);
+        envelope.candidates.push(weather());
+        let words = ("will it rain in Udine, or can we walk?", "");
+        let setting =
+            Setting { topic: String::new(), is_for_fact: false, ..Setting::of(&envelope, words, Lang::En, NOW) };
+        let mut turn = Turn::of(setting);
+        turn.says(&json!({"do": "weather_get"})).says(&json!({"place": place}));
+        let (name, arguments) = turn.call(1);
+        assert_eq!((name.as_str(), arguments.get("place").is_some()), ("weather_get", kept), "{arguments}");
     }
 }
 

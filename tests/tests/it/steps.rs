@@ -63,8 +63,37 @@ fn properties(body: &Value) -> &Value {
     &schema(body)["properties"]
 }
 
+/// What was sent to the server.
+fn bodies(server: &Liar) -> Vec<Value> {
+    let heard = server.heard();
+    let posts = heard.iter().filter(|one| one.starts_with("POST "));
+    posts.map(|one| serde_json::from_str(one.split_once("\r\n\r\n").unwrap().1).unwrap()).collect()
+}
+
 #[test]
-fn small_model_answers_question_in_three_steps_each_held_to_a_schema() {
+fn small_model_reads_what_files_say_of_a_question_before_it_chooses() {
+    let server = server(|body| {
+        assert!(properties(body)["found"].is_object(), "{body:#}");
+        match body.to_string().contains("14 March 2027") {
+            true => json!({ "found": true, "text": "It expires on 14 March 2027." }),
+            false => json!({ "found": false, "text": "" }),
+        }
+    });
+    let set = set_with(&server, "");
+    put(&set, "notes/car.md", "Insurance: expires on 14 March 2027\n");
+    let said = set.ask("tell me until when our good old car is insured");
+    assert!(said.contains("It expires on 14 March 2027."), "{said}");
+    assert_eq!(bodies(&server).len(), 1, "one thought: {:#?}", bodies(&server));
+    // What stands nowhere is not asked of it.
+    let output = set.ctl(&["ask", "when does the piano tuner come?"]);
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(said.contains("what I found does not say it"), "{said}");
+    assert_eq!(bodies(&server).len(), 1, "{:#?}", bodies(&server));
+    set.verify();
+}
+
+#[test]
+fn small_model_answers_in_three_steps_each_held_to_a_schema() {
     let server = server(|body| {
         if schema(body)["anyOf"].is_array() {
             json!({ "do": "text_search" })
@@ -76,14 +105,9 @@ fn small_model_answers_question_in_three_steps_each_held_to_a_schema() {
     });
     let set = set_with(&server, "");
     put(&set, "notes/car.md", "Insurance: expires on 14 March 2027\n");
-    let said = set.ask("tell me until when our good old car is insured");
+    let said = set.ask("I wonder until when our good old car is insured");
     assert!(said.contains("It expires on 14 March 2027."), "{said}");
-    let heard = server.heard();
-    let bodies: Vec<Value> = heard
-        .iter()
-        .filter(|one| one.starts_with("POST "))
-        .map(|one| serde_json::from_str(one.split_once("\r\n\r\n").unwrap().1).unwrap())
-        .collect();
+    let bodies = bodies(&server);
     assert_eq!(bodies.len(), 3, "{bodies:#?}");
     for body in &bodies {
         assert!(body.get("tools").is_none() && body["response_format"]["type"] == "json_schema", "{body:#}");
