@@ -30,6 +30,7 @@ const HAVE: &str =
 /// Requests to be told something that is named: "do you know the wifi password", "mi ricordi il codice del cancello".
 const TELLS: &str = "do you know,do you remember,do you happen to know,can you tell me,could you tell me,can you remind me of,tell me,\
     remind me of,mi ricordi,ci ricordi,mi dici,ci dici,mi sai dire,mi puoi dire,mi potresti dire,puoi dirmi,potresti dirmi,\
+    find,look up,look for,search for,give me,show me,trova,trovami,cerca,cercami,dammi,mostrami,\
     sai,sapete,ti ricordi,dimmi,ricordi,c e scritto da qualche parte,c e scritto,e scritto da qualche parte,\
     abbiamo scritto da qualche parte,ho scritto da qualche parte,did i write down,did we write down,have i written down";
 /// What what is named begins with.
@@ -157,11 +158,21 @@ pub fn asks_for_advice(text: &str) -> bool {
 /// one of them and has what is asked for, a time or a number. A result that does not say so was found by all of its words.
 #[must_use]
 pub fn answers(question: &str, result: &[u8]) -> bool {
-    let Ok(object) = json::parse_object(result, Limits::result(MAX_PAYLOAD)) else { return false };
-    let Some(best) = object.get("matches").and_then(|all| all.get(0)).and_then(Value::as_object) else { return false };
+    let Some(best) = first(result) else { return false };
     let Some(covered) = best.get("covered").and_then(Value::as_u64) else { return true };
     let is_about = best.get("named") == Some(&Value::Bool(true));
-    covered >= 100 || covered >= HALF && is_about && asks_for_a_fact(question) && has_wanted(question, best)
+    covered >= 100 || covered >= HALF && is_about && asks_for_a_fact(question) && has_wanted(question, &best)
+}
+
+/// Whether what a search has found first has all words of the question.
+#[must_use]
+pub fn has_all(result: &[u8]) -> bool {
+    first(result).is_some_and(|best| best.get("covered").and_then(Value::as_u64) == Some(100))
+}
+
+fn first(result: &[u8]) -> Option<Map<String, Value>> {
+    let object = json::parse_object(result, Limits::result(MAX_PAYLOAD)).ok()?;
+    object.get("matches")?.get(0)?.as_object().cloned()
 }
 
 /// Whether a passage has a time or a number, where a question asks for one.
@@ -323,6 +334,8 @@ mod tests {
             ("quanto abbiamo pagato l'idraulico?", "idraulico"),
             ("quanto deve bollire l'uovo?", "bollire uovo"),
             ("dov'è la chiave dell'orto?", "chiave orto"),
+            ("find the code of the gate", "gate"),
+            ("dammi il codice del cancello", "cancello"),
             ("is there a dentist's appointment in my notes?", "dentist appointment"),
         ] {
             let found = topic(text).map(|words| words.join(" "));

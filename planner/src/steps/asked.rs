@@ -12,6 +12,8 @@ use metnos_reflex::words::said::{self, Said};
 use metnos_reflex::words::{lexicon, token};
 use metnos_reflex::{READ, spoken_in};
 
+use super::paths::typed;
+
 /// Words that ask for the same deed, in English and in Italian.
 const SAME: [(Lang, &[&str]); 12] = [
     (Lang::En, &["add", "append", "insert", "include", "attach", "write", "note", "jot", "scribble", "log", "record"]),
@@ -32,6 +34,12 @@ const SAME: [(Lang, &[&str]); 12] = [
 ];
 /// Words that ask for something to be kept: nobody means a text by them that is made up.
 const KEEP: &str = "note jot log record remember memorise memorize annota segna appunta registra ricordati memorizza";
+/// With these a text is written that nobody has said yet, if one of the next words is such a text.
+const MAKES: &str = "write compose make invent scrivi scrivimi scrivere componi inventa prepara";
+const MADE: &str = "phrase sentence poem poems rhyme verse line lines letter story text wish wishes greeting greetings invitation toast speech \
+    frase frasi poesia rima rime verso versi riga righe lettera storia testo augurio auguri invito brindisi discorso";
+/// How far behind.
+const MADE_WITHIN: usize = 4;
 /// Participles that are made as no other is, and their verbs.
 const PARTICIPLES: [(&str, &str); 9] = [
     ("written", "write"),
@@ -248,12 +256,24 @@ impl<'a> Asked<'a> {
 
     /// Whether the request asks for what this executor does.
     pub fn ask_for(&self, candidate: &Candidate) -> bool {
+        let has_dest = candidate.roles.iter().any(|(_, role)| role == "dest");
+        if !has_dest && self.makes_text() {
+            return false;
+        }
         let openings = Opening::all(candidate);
         let spoken = |one: &&Opening| self.spoken.is_none_or(|lang| lang == one.lang);
         openings
             .iter()
             .filter(spoken)
             .any(|opening| self.clauses.iter().any(|clause| self.asks(clause.clone(), opening)))
+    }
+
+    /// Whether it asks for a text to be made up, and names no file for it.
+    fn makes_text(&self) -> bool {
+        let made =
+            |at: usize| self.words.iter().skip(at + 1).take(MADE_WITHIN).any(|next| is_one_of(&next.plain, MADE));
+        let mut all = self.words.iter().enumerate();
+        typed(self.text).next().is_none() && all.any(|(at, word)| is_one_of(&word.plain, MAKES) && made(at))
     }
 
     /// Whether the request has a word of the requests that this executor serves, grammar and questions aside.
@@ -395,6 +415,7 @@ mod tests {
             ("vorrei che la nota del divano fosse cancellata", "fs_delete"),
             ("save the poem as notes/poem.md", "fs_write"),
             ("crea un file vuoto notes/a.md", "fs_write"),
+            ("write a line about the trip into notes/trip.md", "fs_append"),
         ] {
             assert!(deeds(words).iter().any(|name| name == wanted), "{words}: {:?}", deeds(words));
         }

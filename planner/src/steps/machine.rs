@@ -7,7 +7,7 @@ use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::msg::policyd::MAX_SLOTS;
 use metnos_proto::prompt::{Message, Prompt, Reply, Stop};
 use metnos_reflex::answer::{Rendered, Template, speech as told};
-use metnos_reflex::look_up::{answers, best, finds_best};
+use metnos_reflex::look_up::{answers, best, finds_best, has_all};
 use metnos_texts::{Key, say as sentence};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -86,6 +86,9 @@ pub struct StepLoop {
     told: String,
     /// The data that was shown last.
     shown: String,
+    /// The lines that hold all words of a question.
+    #[serde(default)]
+    looked: String,
 }
 
 impl StepLoop {
@@ -106,6 +109,7 @@ impl StepLoop {
             window,
             told: String::new(),
             shown: String::new(),
+            looked: String::new(),
         }
     }
 
@@ -146,6 +150,17 @@ impl StepLoop {
         Some(self.begin(vec![draft]))
     }
 
+    /// Whether the model may answer by itself: a fact only from what was said before.
+    const fn may_answer(&self) -> bool {
+        !self.setting.is_for_fact || self.setting.has_talk
+    }
+
+    /// Whether what was said before bears out an answer.
+    fn was_said(&self, answer: &str) -> bool {
+        let (said, words) = (&self.setting.around, &self.setting.words);
+        self.setting.has_talk && results::bears_out(said, words, answer) && results::adds(said, words, answer)
+    }
+
     /// Nothing that was looked at says it.
     fn found_nothing(&mut self) -> Vec<Ask> {
         let why = sentence(self.setting.lang, Key::StepsNotFound);
@@ -156,7 +171,7 @@ impl StepLoop {
     fn look_elsewhere(&mut self) -> Vec<Ask> {
         self.spent.extend(self.chosen.take().map(|(name, _)| name));
         self.step = Step::Choose;
-        if self.setting.is_for_fact && self.offered().is_empty() {
+        if !self.may_answer() && self.offered().is_empty() {
             return self.found_nothing();
         }
         self.think()
@@ -237,7 +252,7 @@ impl StepLoop {
     fn prompt(&self) -> Prompt {
         let names = self.offered();
         let schema = match self.step {
-            Step::Look | Step::Choose => thoughts::choice_schema(&names, !self.setting.is_for_fact),
+            Step::Look | Step::Choose => thoughts::choice_schema(&names, self.may_answer()),
             Step::More => thoughts::more_schema(&names),
             Step::Read => thoughts::finding_schema(),
             Step::Write => thoughts::text_schema(),
@@ -367,7 +382,9 @@ impl StepLoop {
     fn has_chosen(&mut self, text: &str, chosen: Chosen) -> Vec<Ask> {
         match chosen {
             // Whatever server does not hold to the schema: a fact comes from what was read.
-            Chosen::Answer(_) | Chosen::AskBack(_) if self.setting.is_for_fact => self.found_nothing(),
+            Chosen::Answer(said) | Chosen::AskBack(said) if self.setting.is_for_fact && !self.was_said(&said) => {
+                self.found_nothing()
+            }
             // Dots stand in the examples for what is to be said, and a small model copies them.
             Chosen::Answer(said) | Chosen::AskBack(said) if !says_something(&said) => {
                 self.heard(text);
@@ -384,6 +401,7 @@ impl StepLoop {
                 self.end(TurnEnd::Unsuccessful, why)
             }
             Chosen::Answer(said) | Chosen::AskBack(said) => self.answer(&said),
+            Chosen::Cannot if self.step == Step::Choose && !self.looked.is_empty() => self.found_nothing(),
             Chosen::Cannot if self.step == Step::Choose => {
                 let why = sentence(self.setting.lang, Key::StepsCannot);
                 let wish = Wish::of(&self.setting.words);
@@ -566,6 +584,9 @@ impl StepLoop {
                 self.know(outcome.names);
                 let text = self.setting.shows(&executor, integrity, &outcome.shown);
                 self.shown = outcome.shown;
+                if self.step == Step::Look && has_all(bytes) {
+                    self.looked.clone_from(&self.shown);
+                }
                 self.messages.push(Message::User { text });
                 self.step = Step::Read;
                 self.think()
@@ -706,6 +727,11 @@ impl StepLoop {
     }
 
     fn end(&mut self, end: TurnEnd, why: String) -> Vec<Ask> {
+        // Lines that hold all words of the question are no worse an answer than none, whatever the model made of them.
+        if matches!(end, TurnEnd::Unsuccessful | TurnEnd::Broken) && !self.looked.is_empty() && self.told.is_empty() {
+            self.shown = std::mem::take(&mut self.looked);
+            return self.quote();
+        }
         self.stage = Stage::Over;
         let (acts, lang) = (self.acts(), self.setting.lang);
         let (mut asks, mut why) = (Vec::new(), why);

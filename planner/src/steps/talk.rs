@@ -62,6 +62,9 @@ pub struct Setting {
     /// Whether it asks for a fact, which a small model makes up where it does not read it.
     #[serde(default)]
     pub is_for_fact: bool,
+    /// Whether something that was said before stands before the request, and may answer it.
+    #[serde(default)]
+    pub has_talk: bool,
     /// What stands before the request.
     pub around: String,
     /// Where the clock of the instance stands, and how far it is ahead of UTC.
@@ -86,6 +89,7 @@ impl Setting {
             words: shortened(&spoken(words), MAX_REQUEST),
             topic: topic(words).unwrap_or_default().join(" "),
             is_for_fact: asks_for_a_fact(words) && !asks_for_advice(words),
+            has_talk: !envelope.recent.is_empty() || !envelope.recalled.is_empty(),
             around: String::new(),
             zone: envelope.home.zone.clone(),
             offset: envelope.home.offset.clone(),

@@ -34,7 +34,7 @@ fn looking(words: &str, named: &[&str]) -> Setting {
     envelope.home.person = "Roberta".into();
     envelope.named = named.iter().map(|path| Named::file(*path)).collect();
     envelope.recent = vec![Recent::said(1, "good evening")];
-    Setting::of(&envelope, (words, ""), Lang::En, NOW)
+    Setting { has_talk: false, ..Setting::of(&envelope, (words, ""), Lang::En, NOW) }
 }
 
 /// A turn, and what it asks. It is funded at once.
@@ -172,6 +172,20 @@ fn fact_that_stands_nowhere_is_not_asked_of_the_model() {
     assert_eq!(turn.said(), "Soup.\n");
 }
 
+#[test]
+fn fact_is_answered_from_what_was_said_before_and_from_nothing_else() {
+    for (answer, is_said) in [("It is Laura.", true), ("It is Martina.", false), ("My sister is called so.", false)] {
+        let mut envelope = envelope(household(), Lang::En);
+        envelope.recent = vec![Recent::said(1, "my sister has the name Laura")];
+        let setting = Setting::of(&envelope, ("who is my sister?", ""), Lang::En, NOW);
+        assert!(setting.is_for_fact && setting.has_talk);
+        let mut turn = Turn::begun(setting);
+        turn.on(Event::Frozen).ran(1).released(1, &json!({"ok": true, "matches": []}));
+        turn.on(Event::Funded(100_000)).says(&json!({"do": "answer", "text": answer}));
+        assert_eq!(turn.said().is_empty(), !is_said, "{answer}: {:?}", turn.asks);
+    }
+}
+
 /// A turn whose files were searched for what its question is about, with this passage.
 fn looked(question: &str, passage: &Value) -> Turn {
     let mut turn = Turn::begun(looking(question, &[]));
@@ -184,6 +198,7 @@ fn looked(question: &str, passage: &Value) -> Turn {
 }
 
 const PLUMBER: &str = "when does the plumber come?";
+const HALF_KNOWN: &str = "when does the plumber bring the pipe, and what time is it now?";
 
 fn passage(covered: u64) -> Value {
     json!({"path": "notes/house.md", "line": 2, "text": "plumber: Thursday at nine", "covered": covered, "named": true})
@@ -227,7 +242,10 @@ fn model_chooses_among_the_others_where_the_files_say_nothing() {
 fn lines_that_were_found_are_quoted_where_the_model_makes_nothing_of_them() {
     let cut = Event::Thought(Reply { text: "{".into(), calls: Vec::new(), stop: Stop::Length }, 100);
     let again = json!({"found": true, "text": "The plumber comes when the plumber comes."});
+    let elsewhere =
+        |reply: &Value| Event::Thought(Reply { text: reply.to_string(), calls: Vec::new(), stop: Stop::End }, 100);
     let replies = [
+        vec![elsewhere(&json!({"found": false, "text": ""})), elsewhere(&json!({"do": "cannot"}))],
         vec![cut],
         vec![Event::Thought(Reply { text: again.to_string(), calls: Vec::new(), stop: Stop::End }, 100)],
         vec![Event::Thought(Reply { text: "x".into(), calls: Vec::new(), stop: Stop::End }, 100); 2],
@@ -262,7 +280,7 @@ fn answer_that_only_repeats_the_prompt_is_none() {
     let mut turn = Turn::new("who has won the great match of last night?", &[]);
     turn.says(&json!({"do": "answer", "text": "who has won the great match of last night"}));
     assert_eq!((turn.said(), turn.end().0), (String::new(), TurnEnd::Unsuccessful));
-    let mut turn = looked(PLUMBER, &passage(100));
+    let mut turn = looked(HALF_KNOWN, &passage(50));
     turn.says(&json!({"found": false, "text": ""}));
     turn.says(&json!({"do": "answer", "text": "I looked, and what I found does not say it. Choose another tool."}));
     let why = "I looked, and what I found does not say it.".to_owned();

@@ -213,6 +213,14 @@ impl Turn {
         let model = self.planner.model.borrow().clone();
         let (within, reflex) = match (reply, model) {
             (Reply::NotUnderstood(_), Some(model)) => {
+                // What the person has said is quoted: a small model makes more of it.
+                let said = model.constrained.then(|| self.planner.repertoire.borrow_mut().recall(words, &envelope));
+                if let Some(said) = said.flatten() {
+                    return match self.say(&said).await {
+                        Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
+                        Err(error) => self.broken(&error),
+                    };
+                }
                 return self.within(self.think((words, data), &envelope, (&model, ""), pieces)).await;
             }
             // An order that is known to be impossible a small model only makes worse; a large one may know a way round it. What
