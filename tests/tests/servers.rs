@@ -175,7 +175,7 @@ fn random_llama_streams_counts_keeps_schema_and_ends_turn() {
     set.verify();
 }
 
-/// What a household may say, in two languages: the prompts were tuned on the first half of these and on nothing of the second.
+/// What a household may say, in two languages. The prompts and the search of files were tuned on these.
 const HOUSEHOLD: &str = include_str!("data/household.jsonl");
 
 /// How an answer was: as wanted, an honest refusal, or something else.

@@ -327,6 +327,7 @@ impl StepLoop {
                 Err(why) => self.mend(&why),
             },
             Step::Write => match thoughts::written(text) {
+                Ok(said) if self.echoes(&said) => self.has_no_answer(),
                 Ok(said) => self.answer(&said),
                 Err(why) => self.mend(&why),
             },
@@ -343,8 +344,16 @@ impl StepLoop {
             Some(Message::User { text }) => text.as_str(),
             Some(Message::Assistant { .. } | Message::Results { .. }) | None => "",
         };
-        let said = said.trim().trim_end_matches(['.', '…']);
-        said.len() >= MIN_ECHO && last.contains(said)
+        let said = said.trim().trim_end_matches(['.', '…']).to_lowercase();
+        said.len() >= MIN_ECHO && last.to_lowercase().contains(&said)
+    }
+
+    fn has_no_answer(&mut self) -> Vec<Ask> {
+        if self.calls.each().next().is_some() {
+            return self.found_nothing();
+        }
+        let why = sentence(self.setting.lang, Key::StepsCannot);
+        self.end(TurnEnd::Unsuccessful, why)
     }
 
     fn heard(&mut self, text: &str) {
@@ -393,13 +402,7 @@ impl StepLoop {
                 self.step = Step::Write;
                 self.think()
             }
-            Chosen::Answer(said) | Chosen::AskBack(said) if self.echoes(&said) => {
-                if self.calls.each().next().is_some() {
-                    return self.found_nothing();
-                }
-                let why = sentence(self.setting.lang, Key::StepsCannot);
-                self.end(TurnEnd::Unsuccessful, why)
-            }
+            Chosen::Answer(said) | Chosen::AskBack(said) if self.echoes(&said) => self.has_no_answer(),
             Chosen::Answer(said) | Chosen::AskBack(said) => self.answer(&said),
             Chosen::Cannot if self.step == Step::Choose && !self.looked.is_empty() => self.found_nothing(),
             Chosen::Cannot if self.step == Step::Choose => {

@@ -278,7 +278,11 @@ fn request_to_the_outside_carries_only_words_of_the_person() {
 #[test]
 fn answer_that_only_repeats_the_prompt_is_none() {
     let mut turn = Turn::new("who has won the great match of last night?", &[]);
-    turn.says(&json!({"do": "answer", "text": "who has won the great match of last night"}));
+    turn.says(&json!({"do": "answer", "text": "Who has won the great match of last night"}));
+    assert_eq!((turn.said(), turn.end().0), (String::new(), TurnEnd::Unsuccessful));
+    let mut turn = Turn::new("who has won the great match of last night?", &[]);
+    turn.says(&json!({"do": "answer", "text": "…"}));
+    turn.says(&json!({"text": "who has won the great match of last night?"}));
     assert_eq!((turn.said(), turn.end().0), (String::new(), TurnEnd::Unsuccessful));
     let mut turn = looked(HALF_KNOWN, &passage(50));
     turn.says(&json!({"found": false, "text": ""}));
