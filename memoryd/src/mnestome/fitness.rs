@@ -18,7 +18,8 @@ use crate::chronicle::payload::TurnClose;
 pub const THRESHOLD: f64 = 0.05;
 /// Fitness means something from so many judged calls on.
 pub const JUDGED_FIRST: u64 = 5;
-/// So many calls without an objective signal end a trial (design: executor §4).
+/// So many calls without an objective signal end a trial (design: executor §4). It is over once [`JUDGED_FIRST`] calls were
+/// judged: what a household uses must not be lost to ten questions that no file answers.
 pub const TRIAL: u64 = 10;
 /// How much more a bad word counts than a good one (design: executor §4).
 pub const BAD_COUNTS: f64 = 2.0;
@@ -55,7 +56,7 @@ named! {
         /// It was not, or something was missing for it: at least one step remains, and what the others were worth shows only
         /// in themselves.
         Missed = "missed",
-        /// Somebody has broken it off, or said no: that says nothing of what had been done.
+        /// Somebody has broken it off, or said no, or the words were not understood: that says nothing of what had been done.
         CutOff = "cut_off",
     }
 }
@@ -92,8 +93,12 @@ impl Goal {
     pub fn of(close: &TurnClose) -> Self {
         match TurnEnd::named(&close.end) {
             Some(TurnEnd::Answered) if close.wish.trim().is_empty() => Self::Reached,
-            Some(TurnEnd::Answered | TurnEnd::NotUnderstood | TurnEnd::Unsuccessful) => Self::Missed,
-            Some(TurnEnd::Denied | TurnEnd::Cancelled | TurnEnd::Suspended | TurnEnd::Broken) | None => Self::CutOff,
+            Some(TurnEnd::Answered | TurnEnd::Unsuccessful) => Self::Missed,
+            // What was looked up for words that were not understood was asked for by no one.
+            Some(
+                TurnEnd::NotUnderstood | TurnEnd::Denied | TurnEnd::Cancelled | TurnEnd::Suspended | TurnEnd::Broken,
+            )
+            | None => Self::CutOff,
         }
     }
 }
@@ -250,7 +255,7 @@ impl Standing {
     /// Why planners are not shown it, if they are not.
     #[must_use]
     pub fn below(&self, now: UseTime) -> Option<Below> {
-        if self.without_signal >= TRIAL {
+        if self.judged < JUDGED_FIRST && self.without_signal >= TRIAL {
             Some(Below::Trial)
         } else if self.judged >= JUDGED_FIRST && self.sum < THRESHOLD {
             Some(Below::Unfit)

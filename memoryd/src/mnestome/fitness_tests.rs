@@ -115,7 +115,7 @@ fn the_end_of_a_turn_says_what_became_of_its_goal() {
     assert_eq!(goal(TurnEnd::Answered, ""), Goal::Reached);
     assert_eq!(goal(TurnEnd::Answered, "play music"), Goal::Missed);
     assert_eq!(goal(TurnEnd::Unsuccessful, ""), Goal::Missed);
-    assert_eq!(goal(TurnEnd::NotUnderstood, ""), Goal::Missed);
+    assert_eq!(goal(TurnEnd::NotUnderstood, ""), Goal::CutOff);
     for end in [TurnEnd::Denied, TurnEnd::Cancelled, TurnEnd::Suspended, TurnEnd::Broken] {
         assert_eq!(goal(end, ""), Goal::CutOff);
     }
@@ -146,6 +146,16 @@ fn a_trial_ends_with_the_tenth_call_and_a_signal_begins_it_anew() {
     // Renewed use puts it in sight, on a new trial.
     one.used(&share(0.0, 0, 1), 0);
     assert_eq!((one.below(0), one.without_signal), (None, 1));
+}
+
+#[test]
+fn an_executor_that_was_of_use_is_on_no_trial() {
+    let mut one = Standing::fresh(0);
+    one.used(&share(5.0, u32::try_from(JUDGED_FIRST).unwrap(), 0), 0);
+    for _ in 0..3 * TRIAL {
+        one.used(&share(0.0, 0, 1), 0);
+        assert_eq!(one.below(0), None);
+    }
 }
 
 #[test]

@@ -5,7 +5,8 @@ use metnos_proto::doc::mnestome::{BelowThreshold, ExecutorFitness};
 use metnos_proto::ids::{CallId, TurnId};
 use metnos_proto::msg::common::{ExecutorId, Outcome};
 use metnos_proto::msg::memoryd::{
-    DirectTurnDone, ExecutorLost, OwnersAct, Query, SystemEvent, TurnJudged, UNDONE, Verdict,
+    CloseTurn, DirectTurnDone, ExecutorLost, OwnersAct, Query, SystemEvent, TurnJudged, UNDONE, Verdict,
+    WishedSignature,
 };
 use metnos_proto::msg::planner::TurnEnd;
 use metnos_proto::role::RoleName;
@@ -159,6 +160,26 @@ fn executor_is_hidden_after_90_unused_use_days_except_when_exploring() {
     assert!((380..450).contains(&hidden), "one in twenty of 453 is shown, {hidden} were not");
     direct(&mut memory, 99, STATS);
     assert_eq!(stands(&memory, STATS).below, BelowThreshold::No);
+    same_when_derived_anew(&instance, memory);
+}
+
+/// What is looked up for words that nothing understands is no request for it.
+#[test]
+fn words_that_were_not_understood_end_no_trial() {
+    let instance = instance();
+    let mut memory = instance.open();
+    house(&mut memory);
+    for n in 1..30 {
+        memory.say(n, "do something");
+        memory.begin(n);
+        memory.run(n, 1, STATS, &[], Outcome::Ok);
+        let (end, signature) = (TurnEnd::NotUnderstood, WishedSignature::default());
+        let word = CloseTurn { turn: turn(n), end, wish: "fly".to_owned(), signature };
+        memory.close_turn(asker(RoleName::Planner), &word).unwrap();
+        memory.flush().unwrap();
+    }
+    assert_eq!((stands(&memory, STATS).without_signal, stands(&memory, STATS).judged), (0, 0));
+    assert!(offers(&mut memory, 30, STATS));
     same_when_derived_anew(&instance, memory);
 }
 
