@@ -229,7 +229,7 @@ def search(turn, words, found):
     lines = []
     for word in wanted[:4]:
         if "text_search" in turn.tools:
-            given = yield "text_search", {"pattern": word[:5], "path": "notes"}
+            given = yield "text_search", {"pattern": word[:5]}
             text = data_of(given)
             if not text and "look" in turn.tools:
                 number = re.search(r"\bc\d+\b", given)
