@@ -309,7 +309,6 @@ class Words:
         return None if left else [line for _, _, line in sorted(found)]
 
 
-
 def alike(one, other):
     """Whether two stems are forms of one word ("insured", "insurance"): the longer has few letters more than both begin with."""
     shared = 0
@@ -417,8 +416,11 @@ class Passages:
             text = heading.strip("# \t:")[:self.SHOWN] + ": " + text
         passage = Passage((path, begin + at[0] + 1), text, set().union(*(hits[number] for number in at)), around)
         passage.named = self.is_about([lines[number] for number in at], passage, is_type(path, "table"))
-        if len(self.kept) < self.HELD:
-            self.kept.append(passage)
+        self.kept.append(passage)
+        if len(self.kept) > self.HELD:
+            # A common word fills the list; those that hold more words are the better half.
+            self.kept.sort(key=lambda one: -len(one.own | one.around))
+            del self.kept[self.HELD // 2:]
 
     def is_about(self, lines, passage, is_table):
         """Whether the lines say more than the words, one of which begins a line or stands in a heading or the file's name. The
