@@ -1001,7 +1001,10 @@ refusal = { $rule ->
     [sandbox-named] ciò che è stato nominato non si può aprire così
     [sandboxd-internal] qualcosa non va in chi esegue; chi cura la macchina guardi `metnosctl doctor`
     [sandboxd-stopping] Metnos si sta fermando: riprova tra un momento
-    [account-missing] per te non è collegato nessun account di questo tipo: chi è proprietario lo collega alla macchina, con `metnosctl account add mail`, `calendar` o `home`
+    [account-missing_mail] la tua posta non è ancora collegata: chi è proprietario la collega alla macchina, con `metnosctl account add mail`
+    [account-missing_calendar] il tuo calendario non è ancora collegato: chi è proprietario lo collega alla macchina, con `metnosctl account add calendar`
+    [account-missing_home] la casa non è ancora collegata: chi è proprietario la collega alla macchina, con `metnosctl account add home`
+    [account-unopened] la password di quell’account non si può leggere: va aggiunto di nuovo, con `metnosctl account add`
     [account-no_sending] da quell’account non si può inviare posta: chi è proprietario indica alla macchina un server che la invia, con `metnosctl account add mail --smtp`
     [account-form] qualcosa di quell’account non va
     [account-full] di account ce ne sono già troppi

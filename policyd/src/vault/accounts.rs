@@ -21,8 +21,18 @@ use crate::guard::shown;
 use crate::refusals::internal;
 use crate::store::{StoreError, not_durable, signed, unsigned};
 
-/// The rule that denies a call whose person has no such account.
-pub const MISSING: &str = "account.missing";
+/// The rule that denies a call whose person has no account of this kind. Each kind has its own, since it is also what the person
+/// reads.
+const fn missing(kind: AccountKind) -> &'static str {
+    match kind {
+        AccountKind::Mail => "account.missing_mail",
+        AccountKind::Calendar => "account.missing_calendar",
+        AccountKind::Home => "account.missing_home",
+    }
+}
+
+/// The rule of an account whose password cannot be read.
+const UNOPENED: &str = "account.unopened";
 /// The rule that denies a call about an account that is not there under this name.
 pub const UNKNOWN: &str = "account.unknown";
 /// The rule that denies a mail to be sent from an account without a server for that.
@@ -133,7 +143,7 @@ fn unopened(name: &str) -> Refusal {
     let why = format!(
         "the password of the account {name} cannot be opened: it was sealed under another key, or was changed on the disk"
     );
-    Refusal::new(RefusalCode::Unavailable, MISSING, why).remedy("add the account again: `metnosctl account add`")
+    Refusal::new(RefusalCode::Unavailable, UNOPENED, why).remedy("add the account again: `metnosctl account add`")
 }
 
 impl Accounts {
@@ -211,7 +221,7 @@ impl Accounts {
         let add = format!("`metnosctl account add {}`", kind.name());
         let Some(person) = person else {
             let why = format!("who asks is no person who could have a {} account here", kind.name());
-            return Some(Verdict::deny(MISSING, why).with_remedy("`metnosctl people add` says who is who"));
+            return Some(Verdict::deny(missing(kind), why).with_remedy("`metnosctl people add` says who is who"));
         };
         if let Some(((_, _, name), account)) = self.chosen(person, wanted) {
             return (sends && account.sending.is_none()).then(|| {
@@ -229,7 +239,7 @@ impl Accounts {
             Some(_) | None => {
                 let whose = if person == OWNER { String::new() } else { format!(" of {person}") };
                 let why = format!("no {} account{whose} is connected yet", kind.name());
-                Verdict::deny(MISSING, why).with_remedy(&format!("the owner connects one at the machine: {add}"))
+                Verdict::deny(missing(kind), why).with_remedy(&format!("the owner connects one at the machine: {add}"))
             }
         })
     }
@@ -589,8 +599,8 @@ mod tests {
         let rule = |person, named| all.withheld(person, wanted(named, false)).map(|verdict| verdict.rule);
         assert_eq!(rule(Some("Anna"), None), None);
         assert_eq!(rule(Some("Anna"), Some("home")).as_deref(), Some(UNKNOWN));
-        assert_eq!(rule(Some("Carla"), Some("home")).as_deref(), Some(MISSING));
-        assert_eq!(rule(None, None).as_deref(), Some(MISSING));
+        assert_eq!(rule(Some("Carla"), Some("home")).as_deref(), Some("account.missing_mail"));
+        assert_eq!(rule(None, None).as_deref(), Some("account.missing_mail"));
         let sends = |person, named| all.withheld(Some(person), wanted(named, true)).map(|verdict| verdict.rule);
         assert_eq!(sends("Anna", None), None, "the one that it can be sent from");
         assert_eq!(sends("Anna", Some("main")).as_deref(), Some(NO_SENDING));

@@ -202,7 +202,7 @@ fn a_person_asks_for_mail_in_both_languages_and_it_stays_unread() {
     let (code, gone) = set.json(&["account", "remove", "mail"]);
     assert_eq!((code, gone["name"].as_str()), (0, Some("main")), "{gone:#}");
     assert_eq!(set.json(&["account", "remove", "mail", "--name", "work"]).0, 0);
-    assert_eq!(set.run("imap_status", &[]).1["error"]["rule"], "account.missing");
+    assert_eq!(set.run("imap_status", &[]).1["error"]["rule"], "account.missing_mail");
 }
 
 #[test]
