@@ -88,7 +88,7 @@ impl Hunt {
         let world = World::start(&mut chance, yes);
         let catalogue = Executor::all(&world.set);
         let counts = Counts { sets: 1, ..Counts::default() };
-        let (end, last) = (Instant::now() + time, Instant::now() + time * 2);
+        let (end, last) = (Instant::now() + time, Instant::now() + time * 4);
         Self {
             world,
             catalogue,

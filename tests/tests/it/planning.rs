@@ -355,7 +355,7 @@ fn model_speaks_to_others_only_by_a_card() {
     // He is named, and the words are the model's.
     let asked = set.ctl(&[
         "ask",
-        "find kind words for a message to a person, here Marco, to get Marco to the table, whatever they may be",
+        "which message to a person of the household, here Marco, would get Marco to the table, whatever it may be",
     ]);
     assert_eq!(asked.status.code(), Some(4), "{asked:?}");
     let card = waiting(&set);
