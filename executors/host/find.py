@@ -423,12 +423,12 @@ class Passages:
             del self.kept[self.HELD // 2:]
 
     def is_about(self, lines, passage, is_table):
-        """Whether the lines say more than the words, one of which begins a line or stands in a heading or the file's name. The
-        first column of a table says nothing of that kind."""
+        """Whether the lines have one of the words and say more than these, and one begins a line or stands in a heading or the
+        file's name. The first column of a table says nothing of that kind."""
         words = [[word for word in WORD.findall(line) if word.casefold() not in EMPTY] for line in lines]
         says = sum(map(len, words)) > sum(bool(self.hits(word)) for line in words for word in line)
         firsts = [next((word for word in line if not word.isdigit() and word.casefold() not in BEFORE), "") for line in words]
-        return says and not is_table and (bool(passage.around) or any(map(self.hits, firsts)))
+        return says and not is_table and bool(passage.own) and (bool(passage.around) or any(map(self.hits, firsts)))
 
     def weight(self, word):
         holding = self.holding[word]

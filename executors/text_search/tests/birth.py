@@ -107,7 +107,7 @@ def cases():
             "args": {"pattern": "party saturday", "best": True},
             "expect": {
                 "ok": True,
-                "values": {"/matches/0/text": "Party on Saturday: Anna and Luca come. / Bring a cake.", "/matches/0/covered": 100, "/matches/0/named": True},
+                "values": {"/matches/0/text": "Party on Saturday: Anna and Luca come. / Bring a cake.", "/matches/0/covered": 100, "/matches/0/named": False},
             },
         },
         {
@@ -123,6 +123,12 @@ def cases():
                 "ok": True,
                 "values": {"/total": 2, "/matches/0/named": False, "/matches/1/named": False, "/matches/0/covered": 50},
             },
+        },
+        {
+            "name": "lines that have none of the words are about nothing, whatever their file is called",
+            "files": {"shopping.md": {"text": "bread\nlemons, two\n"}},
+            "args": {"pattern": "christmas shopping", "best": True},
+            "expect": {"ok": True, "values": {"/total": 1, "/matches/0/covered": 50, "/matches/0/named": False}},
         },
         {
             "name": "forms of one word are one, and a few letters in common are not enough",
