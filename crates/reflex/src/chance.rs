@@ -31,7 +31,7 @@ fn is_one_of(word: &str, all: &str) -> bool {
     all.split_ascii_whitespace().any(|known| known == word)
 }
 
-/// Numbers that nobody foresees who does not know the seed: the generator `SplitMix64` (Steele, Lea and Flood 2014).
+/// Pseudo-random numbers from a seed: the generator `SplitMix64` (Steele, Lea and Flood 2014).
 struct Chance(u64);
 
 impl Chance {

@@ -146,7 +146,7 @@ pub fn asks_for_a_fact(text: &str) -> bool {
     topic(text).is_some() && (named(&words) > 0 || has(&words) || first.is_some_and(|first| is_one_of(first, FACTS)))
 }
 
-/// Whether words ask for advice or for how something is done, which nobody need have written down: "what should we cook?".
+/// Whether words ask for advice or for how something is done, which stands in no note: "what should we cook?".
 #[must_use]
 pub fn asks_for_advice(text: &str) -> bool {
     let words = folded(text);

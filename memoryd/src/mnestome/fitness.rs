@@ -94,7 +94,7 @@ impl Goal {
         match TurnEnd::named(&close.end) {
             Some(TurnEnd::Answered) if close.wish.trim().is_empty() => Self::Reached,
             Some(TurnEnd::Answered | TurnEnd::Unsuccessful) => Self::Missed,
-            // What was looked up for words that were not understood was asked for by no one.
+            // The planner looked something up on its own account: the person did not ask for it.
             Some(
                 TurnEnd::NotUnderstood | TurnEnd::Denied | TurnEnd::Cancelled | TurnEnd::Suspended | TurnEnd::Broken,
             )

@@ -34,11 +34,11 @@ const SAME: [(Lang, &[&str]); 12] = [
 ];
 /// Words that ask for something to be kept: nobody means a text by them that is made up.
 const KEEP: &str = "note jot log record remember memorise memorize annota segna appunta registra ricordati memorizza";
-/// With these a text is written that nobody has said yet, if one of the next words is such a text.
+/// Verbs that ask for a text to be composed, where one of the kinds of text in [`MADE`] follows.
 const MAKES: &str = "write compose make invent scrivi scrivimi scrivere componi inventa prepara";
 const MADE: &str = "phrase sentence poem poems rhyme verse line lines letter story text wish wishes greeting greetings invitation toast speech \
     frase frasi poesia rima rime verso versi riga righe lettera storia testo augurio auguri invito brindisi discorso";
-/// How far behind.
+/// Within how many words behind the verb the kind of text stands.
 const MADE_WITHIN: usize = 4;
 /// Participles that are made as no other is, and their verbs.
 const PARTICIPLES: [(&str, &str); 9] = [

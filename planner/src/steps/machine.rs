@@ -338,7 +338,7 @@ impl StepLoop {
         }
     }
 
-    /// Whether a small model has only said again what it was told last.
+    /// Whether an answer only repeats a part of the last prompt.
     fn echoes(&self, said: &str) -> bool {
         let last = match self.messages.last() {
             Some(Message::User { text }) => text.as_str(),

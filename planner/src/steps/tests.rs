@@ -588,7 +588,8 @@ fn files_are_named_by_path_bare_name_stem_and_title() {
     assert_eq!(choices::names(&long, &[]).len(), MAX_NAMES);
 }
 
-/// A request that names a file, the same where there is none, and a question that is looked up: to read all patterns once is enough.
+/// A request that names a file, the same without that file, and a question that is looked up. They are shared, since reading all
+/// patterns takes long.
 static SETTINGS: LazyLock<[Setting; 3]> = LazyLock::new(|| {
     let words = "read the trip and then write what is missing into it, with the time";
     [setting(words, &["notes/trip.md"]), setting(words, &[]), looking(PLUMBER, &[])]
