@@ -292,8 +292,15 @@ impl Reflex<'_> {
         };
         match self.clauses(tokens) {
             Some(found) => Reply::Plan(self.calls(&found)),
+            None if self.calls_no_list_of_its_own() => Reply::Say(answer::speech::no_private_list(self.lang)),
             None => Reply::NotUnderstood(self.not_understood(doubt, tokens)),
         }
+    }
+
+    /// Whether the words are about a private list, of somebody who has no private folder.
+    fn calls_no_list_of_its_own(&self) -> bool {
+        let private = metnos_proto::lists::called(self.text).iter().any(metnos_proto::lists::Kind::is_private);
+        self.envelope.home.folder.is_empty() && private
     }
 
     /// Greetings, thanks, help, and what is about the instance itself, when there is nothing else in the words.
@@ -354,6 +361,7 @@ impl Reflex<'_> {
         let lists = words::lists::Places {
             there: &self.envelope.named,
             folder: &self.envelope.home.lists,
+            private: &self.envelope.home.folder,
             italian: words::lists::is_italian(tokens, self.envelope.lang),
         };
         Words {

@@ -48,3 +48,36 @@ fn a_new_list_of_a_guest_goes_where_everybody_reads() {
     let Reply::Plan(plan) = crate::plan("make a note called party saying bring chairs", &envelope) else { panic!() };
     assert_eq!(plan.calls[0].arguments["path"], "shared/party.md");
 }
+
+#[test]
+fn a_private_list_is_kept_in_the_speakers_own_folder() {
+    let mut envelope = envelope_of(shipped(), Lang::En);
+    let path = |text: &str, envelope: &Envelope| match plan(text, envelope) {
+        Reply::Plan(plan) => {
+            (plan.calls[0].executor.clone(), plan.calls[0].arguments["path"].as_str().unwrap().to_owned())
+        }
+        other => panic!("{text}: {other:?}"),
+    };
+    let nobody = plan("add perfume to my private list", &envelope);
+    assert!(matches!(&nobody, Reply::Say(said) if said.contains("by name")), "{nobody:?}");
+    envelope.home = Home { lists: "notes".into(), folder: "people/anna".into(), ..Home::default() };
+    for (text, file) in [
+        ("add perfume to my private list", "list.md"),
+        ("put a book on my secret gift list", "gift.md"),
+        ("aggiungi un profumo alla mia lista privata", "lista.md"),
+        ("metti un libro nella mia lista segreta dei regali", "regali.md"),
+        ("aggiungi il pane alla mia lista personale della spesa", "spesa.md"),
+    ] {
+        assert_eq!(path(text, &envelope), ("fs_append".to_owned(), format!("people/anna/{file}")), "{text}");
+    }
+    assert_eq!(path("add milk to the shopping list", &envelope).1, "notes/shopping.md");
+    envelope.named = ["notes/shopping.md", "people/anna/list.md", "people/anna/regali.md"].map(Named::file).into();
+    for (text, executor, file) in [
+        ("what is on my private list?", "fs_read", "list.md"),
+        ("cosa c'è nella mia lista segreta dei regali?", "fs_read", "regali.md"),
+        ("take perfume off my private list", "list_remove", "list.md"),
+        ("togli il libro dalla mia lista privata dei regali", "list_remove", "regali.md"),
+    ] {
+        assert_eq!(path(text, &envelope), (executor.to_owned(), format!("people/anna/{file}")), "{text}");
+    }
+}

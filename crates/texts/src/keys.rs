@@ -53,6 +53,7 @@ keys! {
     NotAgain = "not-again" (),
     Hint = "hint" ("example"),
     Habit = "habit" ("time", "words"),
+    NoPrivateList = "no-private-list" (),
     LastExchange = "last-exchange" ("said", "answer"),
     LastDone = "last-done" ("said"),
     NothingAsks = "nothing-asks" (),

@@ -34,6 +34,7 @@ or = { $some } or { $last }
 left-alone = All right, I leave it.
 not-again = I do not repeat on my own what changes something. Say the whole request once more.
 habit = You have asked me this on five days at about { $time }. If you say “{ $words }”, I will answer it by myself from then on.
+no-private-list = I keep a private list only for somebody I know by name, and I do not know you yet. The owner does that with `metnosctl people add NAME` and `metnosctl people join`.
 last-exchange = You said “{ $said }”, and I answered: “{ $answer }”
 last-done = You said “{ $said }”, and that is done.
 hint = I did nothing by myself. If you want it done, say “yes” or “{ $example }”.
@@ -443,6 +444,7 @@ said-try = { $executor ->
     [undo] taking back the last change
     [weather_get] looking up the weather
     [web_fetch] reading a page
+    [feed_read] looking at what is new on a site
    *[other] { $executor }
 }
 
@@ -488,12 +490,14 @@ card-does = { $executor ->
     [telegram_send] sends a message on Telegram
     [weather_get] asks open-meteo.com on the internet for the weather
     [web_fetch] reads a page of the internet
+    [feed_read] reads what is new on a site of the internet
    *[other] { $executor }
 }
 card-argument = { $name ->
     [from] who it is from
     [into] into which folder
     [set] how it is marked
+    [seen] what was told before
     [since] since when
     [uid] number of the mail
     [uidvalidity] numbering of the folder

@@ -34,6 +34,7 @@ or = { $some } o { $last }
 left-alone = Va bene, lascio stare.
 not-again = Non ripeto da solo ciò che modifica qualcosa. Di’ di nuovo la richiesta intera.
 habit = Me l’hai chiesto in cinque giorni, sempre verso le { $time }. Se mi dici «{ $words }», d’ora in poi te lo dirò da solo.
+no-private-list = Una lista privata la tengo solo per chi conosco per nome, e te non ti conosco ancora. Ci pensa il proprietario, con `metnosctl people add NOME` e `metnosctl people join`.
 last-exchange = Mi hai detto «{ $said }», e ho risposto: «{ $answer }»
 last-done = Mi hai detto «{ $said }», ed è fatto.
 hint = Da solo non ho fatto nulla. Se vuoi che lo faccia, di’ «sì» oppure «{ $example }».
@@ -443,6 +444,7 @@ said-try = { $executor ->
     [undo] annullare l'ultima modifica
     [weather_get] guardare il meteo
     [web_fetch] leggere una pagina
+    [feed_read] guardare le novità di un sito
    *[other] { $executor }
 }
 
@@ -488,12 +490,14 @@ card-does = { $executor ->
     [telegram_send] manda un messaggio su Telegram
     [weather_get] chiede il meteo a open-meteo.com su internet
     [web_fetch] legge una pagina di internet
+    [feed_read] legge le novità di un sito di internet
    *[other] { $executor }
 }
 card-argument = { $name ->
     [from] da chi viene
     [into] in quale cartella
     [set] come si segna
+    [seen] che cosa è già stato detto
     [since] da quando
     [uid] numero della mail
     [uidvalidity] numerazione della cartella
@@ -883,6 +887,7 @@ refusal = { $rule ->
     [chronicle-altered] il registro non è più quello di prima, quindi non si fa e non si scrive nulla: il proprietario guardi `metnosctl audit verify`
     [chronicle-anchor] il registro non è quello che era stato firmato, quindi non si decide nulla: il proprietario guardi `metnosctl audit verify`
     [chronicle-disk_full] il disco è pieno, quindi non si può registrare nulla: fai spazio
+    [chronicle-keys] ci sono già troppe persone diverse di cui si tiene memoria, e di un’altra non si scrive nulla: il proprietario tolga chi non serve più
     [chronicle-read_only] il disco si può solo leggere, quindi non si può registrare nulla: chi cura la macchina guardi `metnosctl doctor`
     [chronicle-unproven] la memoria non ha ancora mostrato che il registro è quello firmato, quindi non si decide nulla: riprova tra un momento
     [chronicle-unsigned] il registro non si è potuto firmare, quindi non si fa nulla: riprova tra un momento

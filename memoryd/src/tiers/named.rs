@@ -89,7 +89,7 @@ impl<'a> Wanted<'a> {
     /// How well an entry fits; `None` when nothing of it was said.
     fn fit(&self, entry: &Entry<'_>) -> Option<Fit> {
         let is_called =
-            !entry.folder && (self.names.contains(&entry.name) || self.lists.iter().any(|list| list.is_in(entry.name)));
+            !entry.folder && (self.names.contains(&entry.name) || self.lists.iter().any(|list| list.is_in(entry.path)));
         if is_secret_path(entry.path) {
             // It is found by its very name alone: what may be done with it is policyd's matter.
             return is_called.then_some(Fit { is_called, hits: 0, rest: 0 });

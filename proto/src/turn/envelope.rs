@@ -183,6 +183,9 @@ pub struct Home {
     /// Which kinds of accounts the caller has: `mail`, `calendar`.
     #[serde(default)]
     pub accounts: Vec<String>,
+    /// The caller's private folder in the workspace, such as `people/anna`; empty for who has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
 }
 
 /// A person, as others call this one.

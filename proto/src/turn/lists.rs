@@ -1,6 +1,8 @@
 //! Lists, as people call them: "the shopping list", "la lista della spesa", and the files that are one. memoryd looks for
 //! such files, the reflex resolves what was said to one, and the policy endorses it: all three by this rule. Pure.
 
+use crate::executor::guests;
+
 /// What stands for a list in both languages.
 const NOUNS: &str = "list lista elenco";
 /// What may stand before the words for a list in English.
@@ -33,6 +35,8 @@ const SAME: [(&str, &str); 13] = [
 ];
 /// What the list is of that a household means by "the list".
 const SHOPPING: &str = "shopping";
+/// What says that a list is for the one who speaks alone.
+const PRIVATE: &str = "private secret personal privata segreta personale privato segreto";
 /// Words by which something is used up, needed or done with: the list that is meant then is the one of the shopping.
 const SUPPLIES: &str = "out need needs buy finito finita finiti finite senza serve servono manca mancano comprare spunta spuntare \
     depenna depennare cross tick strike";
@@ -40,19 +44,37 @@ const TO_DO: &str = "todo";
 /// Endings of files that hold a list.
 const ENDINGS: [&str; 2] = ["md", "txt"];
 
-/// What a list is of, so that two names of one list are equal.
+/// What a list is of and whether it is one person's own, so that two names of one list are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kind(String);
+pub struct Kind {
+    of: String,
+    private: bool,
+}
 
 impl Kind {
     fn of(words: &[String]) -> Self {
-        let said = words.join(" ");
-        Self(SAME.iter().find(|(name, _)| *name == said).map_or(said, |(_, same)| (*same).to_owned()))
+        let mark = |word: &String| is_one_of(word, PRIVATE);
+        let said: Vec<&str> = words.iter().filter(|word| !mark(word)).map(String::as_str).collect();
+        Self { private: words.iter().any(mark), ..Self::named(&said.join(" ")) }
     }
 
-    /// Whether a file of this path holds the list; of which folder it is, is not looked at.
+    fn named(said: &str) -> Self {
+        let same = SAME.iter().find(|(name, _)| *name == said).map_or(said, |(_, same)| same);
+        Self { of: same.to_owned(), private: false }
+    }
+
+    /// Whether it is a list that only the person who speaks sees: "my private list".
+    #[must_use]
+    pub const fn is_private(&self) -> bool {
+        self.private
+    }
+
+    /// Whether a file of this path holds the list. A private one lies in a private folder; of any other the folder is not looked at.
     #[must_use]
     pub fn is_in(&self, path: &str) -> bool {
+        if self.private && path.split('/').next() != Some(guests::PEOPLE) {
+            return false;
+        }
         let name = path.rsplit('/').next().unwrap_or(path);
         let Some((stem, ending)) = name.rsplit_once('.') else { return false };
         if !ENDINGS.contains(&ending) || stem.is_empty() || stem.starts_with('.') {
@@ -62,11 +84,11 @@ impl Kind {
         let parts: Vec<&str> = stem.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).collect();
         let names_list = parts.iter().any(|part| is_one_of(part, NOUNS));
         let said = |part: &&&str| !is_one_of(part, NOUNS) && !is_one_of(part, OF) && !is_one_of(part, ARTICLES);
-        let own = Self::of(&parts.iter().filter(said).map(|part| (*part).to_owned()).collect::<Vec<_>>());
-        match (self.0.as_str(), own.0.as_str()) {
+        let own = Self::named(&parts.into_iter().filter(|part| said(&part)).collect::<Vec<_>>().join(" "));
+        match (self.of.as_str(), own.of.as_str()) {
             // "The list" is one that is called so, or the one that every household has.
             ("", "") => names_list,
-            ("", SHOPPING) => true,
+            ("", SHOPPING) => !self.private,
             (_, "") => false,
             (said, own) => said == own,
         }
@@ -75,7 +97,9 @@ impl Kind {
     /// The name of a file for a list that is not there yet, in English or Italian.
     #[must_use]
     pub fn file_name(&self, italian: bool) -> String {
-        match (self.0.as_str(), italian) {
+        match (self.of.as_str(), italian) {
+            ("", true) if self.private => "lista.md".to_owned(),
+            ("", false) if self.private => "list.md".to_owned(),
             ("" | SHOPPING, true) => "spesa.md".to_owned(),
             ("", false) => "shopping.md".to_owned(),
             (TO_DO, true) => "cose-da-fare.md".to_owned(),
@@ -119,8 +143,10 @@ pub fn phrase(words: &[&str]) -> Option<(usize, Kind)> {
         let named = joined
             .map(|_| words[end + 1..].iter().take_while(|word| is_one_of(&word.to_lowercase(), ARTICLES)).count());
         // "Lista spesa", as it is said in a hurry.
-        let bare =
-            !is_english && of.is_empty() && words.get(end).is_some_and(|word| Kind::of(&plain(word)).0 == SHOPPING);
+        let bare = !is_english
+            && words.get(end).is_some_and(|word| {
+                of.is_empty() && Kind::of(&plain(word)).of == SHOPPING || is_one_of(&word.to_lowercase(), PRIVATE)
+            });
         let at = match (joined, named) {
             (Some(_), Some(articles)) => end + 1 + articles,
             (None, _) | (_, None) if bare => end,
@@ -132,7 +158,8 @@ pub fn phrase(words: &[&str]) -> Option<(usize, Kind)> {
         }
         of.extend(plain(word));
         end = at + 1;
-        if bare && joined.is_none() || of.len() > 2 * MOST_WORDS {
+        let is_mark = of.last().is_some_and(|word| is_one_of(word, PRIVATE));
+        if bare && joined.is_none() && !is_mark || of.len() > 2 * MOST_WORDS {
             break;
         }
     }
@@ -145,7 +172,7 @@ pub fn phrase(words: &[&str]) -> Option<(usize, Kind)> {
 pub fn unnamed(text: &str) -> Option<Kind> {
     let text = &text[..text.floor_char_boundary(MOST_TEXT)];
     let is_of_supplies = |word: &str| is_one_of(&word.to_lowercase(), SUPPLIES);
-    text.split(|c: char| !c.is_alphanumeric()).any(is_of_supplies).then(|| Kind(SHOPPING.to_owned()))
+    text.split(|c: char| !c.is_alphanumeric()).any(is_of_supplies).then(|| Kind::named(SHOPPING))
 }
 
 /// The list that the first of these words call without the noun, and how many of them do: "dalla spesa", "to the shopping", "alle cose da
@@ -171,7 +198,7 @@ pub fn bare(words: &[&str], before: &[&str]) -> Option<(usize, Kind)> {
         ["cose", "da", "comprare" | "prendere"] => (3, SHOPPING, italian()),
         _ => return None,
     };
-    is_place.then(|| (count, Kind(of.to_owned())))
+    is_place.then(|| (count, Kind::named(of)))
 }
 
 /// The lists that a text calls.
@@ -202,7 +229,7 @@ mod tests {
     use super::*;
 
     fn kind(text: &str) -> Vec<String> {
-        called(text).into_iter().map(|kind| kind.0).collect()
+        called(text).into_iter().map(|kind| kind.of).collect()
     }
 
     #[test]
@@ -261,6 +288,28 @@ mod tests {
             assert!(!is_in("on the shopping list", path), "{path}");
         }
         assert!(is_in("lista dei regali di Natale", "regali-natale.md") && !is_in("on the list", "regali.md"));
+    }
+
+    #[test]
+    fn a_private_list_lies_in_a_private_folder_and_nowhere_else() {
+        for (text, name, italian) in [
+            ("add perfume to my private list", "list.md", false),
+            ("what is on my secret gift list?", "gift.md", false),
+            ("put a book on my personal shopping list", "shopping.md", false),
+            ("aggiungi un profumo alla mia lista privata", "lista.md", true),
+            ("metti un libro nella mia lista segreta dei regali", "regali.md", true),
+            ("cosa c'è nella lista personale della spesa", "spesa.md", true),
+            ("aggiungi un libro alla mia lista dei regali privata", "regali.md", true),
+        ] {
+            let kinds = called(text);
+            assert!(kinds.len() == 1 && kinds[0].is_private(), "{text}: {kinds:?}");
+            assert_eq!(kinds[0].file_name(italian), name, "{text}");
+            assert!(kinds[0].is_in(&format!("people/anna/{name}")), "{text}");
+            assert!(!kinds[0].is_in(&format!("notes/{name}")), "{text}");
+        }
+        for text in ["add milk to the shopping list", "aggiungi il latte alla lista della spesa", "on the list"] {
+            assert!(called(text).iter().all(|kind| !kind.is_private()), "{text}");
+        }
     }
 
     #[test]

@@ -183,6 +183,12 @@ pub fn habit(lang: Lang, time: &str, words: &str) -> String {
     tell(lang, Key::Habit, &[("time", time.into()), ("words", (&visible(words)).into())]) + "\n"
 }
 
+/// That a private list needs a person who is known by name.
+#[must_use]
+pub fn no_private_list(lang: Lang) -> String {
+    say(lang, Key::NoPrivateList) + "\n"
+}
+
 /// What the person said, and when where that is known.
 #[must_use]
 pub fn you_said(lang: Lang, when: Option<&str>, text: &str) -> String {

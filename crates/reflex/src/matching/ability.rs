@@ -124,7 +124,7 @@ impl Ability {
 
     /// What an example says beside its values.
     fn frame(&self, tokens: &[Token<'_>], text: &str) -> Frame {
-        let lists = Places { there: &[], folder: "", italian: false };
+        let lists = Places { there: &[], folder: "", private: "", italian: false };
         let lang = language(tokens).unwrap_or(Lang::En);
         let words = Words { text, tokens, known: &self.folders, lang, lists, now: (0, "") };
         let mut used = vec![false; tokens.len()];

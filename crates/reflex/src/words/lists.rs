@@ -31,6 +31,8 @@ pub struct Places<'a> {
     pub there: &'a [Named],
     /// Where a new one goes.
     pub folder: &'a str,
+    /// Where a private one goes; empty for who has no private folder.
+    pub private: &'a str,
     /// Whether the words are Italian.
     pub italian: bool,
 }
@@ -46,7 +48,8 @@ impl Places<'_> {
     /// none, or more than one may be meant.
     #[must_use]
     pub fn place(&self, kind: &Kind, text: &str, makes: bool) -> Option<String> {
-        let folder = self.folder();
+        let folder = if kind.is_private() { self.private } else { self.folder() };
+        let makes = makes && !folder.is_empty();
         let files = self.there.iter().filter(|one| !one.folder).map(|one| &one.path);
         let fitting: Vec<&String> = files.filter(|path| kind.is_in(path)).collect();
         let text = text.to_lowercase();
@@ -221,7 +224,7 @@ mod tests {
         let kind = &metnos_proto::lists::called(text)[0];
         let place = |there: &[&str], folder: &str, makes: bool| {
             let there: Vec<Named> = there.iter().map(|path| Named::file(*path)).collect();
-            Places { there: &there, folder, italian: false }.place(kind, text, makes)
+            Places { there: &there, folder, private: "people/anna", italian: false }.place(kind, text, makes)
         };
         assert_eq!(place(&[], "", true).unwrap(), "notes/shopping.md");
         assert_eq!(place(&[], "shared", true).unwrap(), "shared/shopping.md");
@@ -232,11 +235,26 @@ mod tests {
     }
 
     #[test]
+    fn a_private_list_is_the_speakers_own_and_never_the_households() {
+        let place = |text: &str, there: &[&str], private: &str| {
+            let kind = &metnos_proto::lists::called(text)[0];
+            let there: Vec<Named> = there.iter().map(|path| Named::file(*path)).collect();
+            Places { there: &there, folder: "notes", private, italian: false }.place(kind, text, true)
+        };
+        let text = "add perfume to my private gift list";
+        assert_eq!(place(text, &["notes/gift.md"], "people/anna").unwrap(), "people/anna/gift.md");
+        assert_eq!(place(text, &["people/anna/lists/gift.md"], "people/anna").unwrap(), "people/anna/lists/gift.md");
+        assert_eq!(place(text, &["notes/gift.md"], ""), None, "who has no name has no private list");
+        let both = ["people/anna/shopping.md", "notes/shopping.md"];
+        assert_eq!(place("add milk to the shopping list", &both, "people/anna").unwrap(), "notes/shopping.md");
+    }
+
+    #[test]
     fn a_mistyped_list_is_the_one_that_is_meant_and_no_new_one() {
         let place = |text: &str, there: &[&str]| {
             let kind = &metnos_proto::lists::called(text)[0];
             let there: Vec<Named> = there.iter().map(|path| Named::file(*path)).collect();
-            Places { there: &there, folder: "notes", italian: false }.place(kind, text, true)
+            Places { there: &there, folder: "notes", private: "", italian: false }.place(kind, text, true)
         };
         assert_eq!(place("add eggs to the shoping list", &["notes/shopping.md"]).unwrap(), "notes/shopping.md");
         assert_eq!(place("add eggs to the shoping list", &[]).unwrap(), "notes/shopping.md");

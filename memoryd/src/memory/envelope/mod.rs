@@ -127,6 +127,8 @@ impl Sources<'_> {
         }
         home.people = self.who_is_who.others_of(&facts.peer);
         home.accounts = self.who_is_who.accounts_of(&facts.peer);
+        let own = self.who_is_who.folder_of(&facts.peer);
+        home.folder = if own.is_empty() { own } else { guests::private(&own) };
         home
     }
 }
