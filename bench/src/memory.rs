@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use metnos_memoryd::at_rest::{KEY_BYTES, KeyBytes, Keys};
 use metnos_memoryd::chronicle::event::{Draft, Event, EventType, GENESIS};
 use metnos_memoryd::chronicle::line::to_line;
 use metnos_memoryd::chronicle::log::file_name;
@@ -158,8 +159,13 @@ fn write_chronicle(folder: &Path, lines: u64) {
     file.flush().unwrap();
 }
 
+/// Keys as a running memoryd has them, in a folder of the benchmark.
+pub fn keys(folder: &Path) -> Keys {
+    Keys::open(folder, &KeyBytes::new([7; KEY_BYTES])).unwrap()
+}
+
 fn open(folder: &Path) -> Chronicle {
-    Chronicle::open(folder, SessionId::new(), Box::new(SystemClock), Box::new(NoFaults)).unwrap()
+    Chronicle::open(folder, SessionId::new(), Box::new(SystemClock), Box::new(NoFaults), keys(folder)).unwrap()
 }
 
 /// Processor time of this process so far.

@@ -69,7 +69,7 @@ pub fn measure(table: &mut Table) {
 fn recall(table: &mut Table) {
     let mut random = Random(1);
     let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&folder.path().join("recall.sqlite")).unwrap();
+    let mut store = Store::open(&folder.path().join("recall.sqlite"), crate::memory::keys(folder.path())).unwrap();
     let mut adding = Times::default();
     for first in (1..=TURNS).step_by(1000) {
         let texts: Vec<String> = (0..1000).map(|_| sentence(&mut random, 12)).collect();

@@ -3,10 +3,11 @@
 //!
 //! Open [`chronicle`] first: the one log, in its final format. Everything else is a projection of it:
 //! the index and the executors' view ([`chronicle::index`], [`chronicle::view`]), the [`mnestome`], the [`ledger`] and the
-//! [`schedules`].
+//! [`schedules`]. What lies on the disk of all that lies encrypted ([`at_rest`]).
 //! [`memory`] puts them together in the words of the edges; [`tiers`] builds what a planner may read;
 //! [`serve`] answers the edges over [`links`]; [`daemon`] is the loop. Only these three know a socket.
 
+pub mod at_rest;
 pub mod chronicle;
 pub mod daemon;
 pub mod damaged_db;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use metnos_daemon::{Blocking, Confinement, Fatal, Opened};
 use metnos_jail::Places;
+use metnos_memoryd::at_rest::{self, Keys};
 use metnos_memoryd::chronicle::time::SystemClock;
 use metnos_memoryd::daemon::Daemon;
 use metnos_memoryd::faults::NoFaults;
@@ -31,7 +32,13 @@ impl Opened for Stores {
     fn open(boot: &mut Boot<Memoryd>) -> Result<Self, Fatal> {
         let (instance, settings) = (Path::new(&boot.start.instance), &boot.start.settings);
         let (clock, calls) = (Box::new(SystemClock), settings.calls_per_use_day);
-        let memory = Memory::open(instance, SessionId::new(), clock, Box::new(NoFaults), calls)?;
+        let keys = boot
+            .key
+            .take()
+            .ok_or_else(|| Fatal::from("the supervisor handed over no key: is `.policy/vault.key` there?"))?;
+        // The vault's key itself is given up before anything else is read.
+        let keys = Keys::open(&instance.join(".audit"), &at_rest::read_key(keys)?)?;
+        let memory = Memory::open(instance, SessionId::new(), clock, Box::new(NoFaults), calls, &keys)?;
         Ok(Self { memory: memory.with_machine_zone(&settings.zone), instance: instance.to_owned() })
     }
 

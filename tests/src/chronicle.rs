@@ -1,8 +1,9 @@
-//! The lines of the chronicle as they lie in the files, read without memoryd's help. It must never
-//! write there.
+//! The lines of the chronicle as they lie in the files, read without memoryd's help: their payloads are opened with a copy of the
+//! keys. It must never write there.
 
 use std::path::Path;
 
+use metnos_memoryd::at_rest::{KEYS_FILE, Keys, read_key};
 use serde_json::Value;
 
 /// One line.
@@ -56,6 +57,7 @@ pub fn read(instance: &Path) -> Vec<Line> {
         name.len() == "2026-01-01.jsonl".len() && name.ends_with(".jsonl")
     });
     days.sort();
+    let keys = keys(instance);
     let texts = days.iter().map(|day| std::fs::read_to_string(day).expect("the chronicle is readable"));
     texts
         .flat_map(|text| {
@@ -63,10 +65,30 @@ pub fn read(instance: &Path) -> Vec<Line> {
             let whole = text.rfind('\n').map_or(0, |end| end + 1);
             text[..whole]
                 .lines()
-                .map(|line| Line(serde_json::from_str(line).expect("a line is JSON")))
+                .map(|line| opened(&keys, serde_json::from_str(line).expect("a line is JSON")))
                 .collect::<Vec<_>>()
         })
         .collect()
+}
+
+/// The keys of an instance, read from copies: opening the file itself would mend it.
+fn keys(instance: &Path) -> Keys {
+    let Ok(vault) = std::fs::File::open(instance.join(".policy/vault.key")) else { return Keys::none() };
+    let folder = tempfile::tempdir().expect("a folder");
+    if std::fs::copy(instance.join(".audit").join(KEYS_FILE), folder.path().join(KEYS_FILE)).is_err() {
+        return Keys::none();
+    }
+    Keys::open(folder.path(), &read_key(vault.into()).expect("32 bytes")).expect("the keys open")
+}
+
+/// The line with its payload as it was before it was encrypted.
+fn opened(keys: &Keys, mut line: Value) -> Line {
+    let payload = line["payload"].to_string();
+    let (seq, peer) = (line["seq"].as_u64().unwrap_or(0), line["peer"].as_str().unwrap_or(""));
+    if let Ok(opened) = keys.from_file(seq, peer, &payload) {
+        line["payload"] = serde_json::from_str(&opened).expect("a payload is JSON");
+    }
+    Line(line)
 }
 
 /// The lines after this number.

@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use metnos_proto::control::{
-    self, Drain, EdgeEnd, Go, ModelSettings, Order, Ping, Ready, Report, Settings, Start, Violation,
+    self, Drain, EdgeEnd, Go, ModelSettings, Order, Ping, Ready, Report, Settings, Start, VaultKeyFile, Violation,
 };
 use metnos_proto::edge::{AnswererEnd, AskerEnd, Edge, PeerCred, RawEnd, Side};
 use metnos_proto::edges::EdgeId;
@@ -21,6 +21,16 @@ pub const WITHIN: Duration = Duration::from_secs(20);
 
 /// As many as the configuration allows: a test or a measurement must not meet the limit by chance.
 const CALLS_PER_MINUTE: u32 = 100_000;
+
+/// The vault's key of an instance, made where no policyd has made one.
+fn vault_key(instance: &Path) -> OwnedFd {
+    let file = instance.join(".policy/vault.key");
+    if !file.exists() {
+        std::fs::create_dir_all(instance.join(".policy")).unwrap();
+        std::fs::write(&file, [7; 32]).unwrap();
+    }
+    std::fs::File::open(file).unwrap().into()
+}
 
 /// What a daemon is started with.
 #[derive(Debug, Clone)]
@@ -117,6 +127,9 @@ impl Solo {
             kept: Vec::new(),
         };
         solo.tell(&Order::Start(start_word(setup)), None);
+        if setup.role == RoleName::Memoryd {
+            solo.tell(&Order::Key(VaultKeyFile {}), Some(vault_key(&setup.instance)));
+        }
         for (edge, _) in edges_of(setup.role) {
             let end = solo.give(edge, 1, None);
             solo.ends.insert(edge, end);

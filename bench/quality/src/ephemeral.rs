@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use metnos_proto::control::{self, Drain, EdgeEnd, Go, Order, Report, Settings, Start};
+use metnos_proto::control::{self, Drain, EdgeEnd, Go, Order, Report, Settings, Start, VaultKeyFile};
 use metnos_proto::edge::{AskerEnd, Edge, PeerCred, RawEnd, Side};
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
@@ -138,6 +138,11 @@ impl Ephemeral {
         let child = command.spawn().map_err(failed)?;
         let started = Self { control: ours, child, folder };
         started.tell(&Order::Start(started.start_word()?), None)?;
+        let key = started.folder.0.join("vault.key");
+        // Nothing that it keeps outlives the measurement.
+        std::fs::write(&key, [0; 32]).map_err(failed)?;
+        let key = std::fs::File::open(key).map_err(failed)?;
+        started.tell(&Order::Key(VaultKeyFile {}), Some(key.into()))?;
         started.tell(&Order::Go(Go {}), None)?;
         match started.hear()? {
             Report::Ready(_) => Ok(started),

@@ -55,7 +55,8 @@ fn made(number: u64) -> ScheduleEvent {
 pub fn measure(table: &mut Table) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("schedules.sqlite");
-    let mut store = ScheduleStore::open(&path).unwrap();
+    let keys = crate::memory::keys(folder.path());
+    let mut store = ScheduleStore::open(&path, &keys).unwrap();
     for first in (1..=COUNT).step_by(1_000) {
         let events: Vec<Event> = (first..first + 1_000).map(|number| event(number, &made(number))).collect();
         store.apply(&events, first + 999).unwrap();
@@ -65,12 +66,12 @@ pub fn measure(table: &mut Table) {
     let (mut starting, mut finding) = (Times::default(), Times::default());
     for _ in 0..5 {
         starting.time(|| {
-            let mut schedules = Schedules::open(&path).unwrap();
+            let mut schedules = Schedules::open(&path, &keys).unwrap();
             schedules.in_zone("Europe/Rome", zone.clone()).unwrap();
             schedules.next_ms().unwrap()
         });
     }
-    let mut schedules = Schedules::open(&path).unwrap();
+    let mut schedules = Schedules::open(&path, &keys).unwrap();
     schedules.in_zone("Europe/Rome", zone).unwrap();
     schedules.door_is("a door").unwrap();
     for round in 0..FIRED {

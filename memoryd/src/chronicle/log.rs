@@ -3,6 +3,7 @@
 //! The only bytes ever taken away are those that were never acknowledged: what a write
 //! that went wrong has left, and a torn end that was copied first.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,8 +14,9 @@ use metnos_proto::disk::Room;
 use rustix::fs::{Dir, Mode, OFlags};
 
 use super::event::Event;
-use super::line::{MAX_LINE_BYTES, parse_line};
+use super::line::{MAX_LINE_BYTES, parse_line, to_line_with};
 use super::time::Day;
+use crate::at_rest::Keys;
 use crate::error::{Error, Result};
 use crate::faults::{Fault, Faults, Step, step};
 
@@ -77,6 +79,7 @@ pub struct Log {
     tail: Option<Tail>,
     /// A sync went wrong: what the kernel holds of the files is not known any more.
     unsure: bool,
+    keys: Keys,
 }
 
 /// The name of a day's file.
@@ -88,15 +91,15 @@ pub fn file_name(day: Day) -> String {
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 impl Log {
-    /// Opens the folder.
+    /// Opens the folder, whose payloads lie encrypted under these keys.
     ///
     /// # Errors
     /// When it is not there, or not a folder.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path, keys: Keys) -> Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = rustix::fs::open(path, flags, Mode::empty())
             .map_err(|errno| Error::io(format!("opening {}", path.display()), errno))?;
-        Ok(Self { dir, tail: None, unsure: false })
+        Ok(Self { dir, tail: None, unsure: false, keys })
     }
 
     /// The days of which there is a file, ascending.
@@ -233,8 +236,40 @@ impl Log {
     /// When it is not there, or there is something else.
     pub fn read(&self, place: Place) -> Result<Event> {
         let line = self.read_line(place)?;
-        parse_line(&line)
-            .map_err(|error| Error::Altered(format!("{} byte {}: {error}", file_name(place.day), place.offset)))
+        let event = parse_line(&line)
+            .map_err(|error| Error::Altered(format!("{} byte {}: {error}", file_name(place.day), place.offset)))?;
+        self.opened(event)
+    }
+
+    /// The keys under which payloads lie encrypted.
+    #[must_use]
+    pub const fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// The event of a line with its payload as it was before it was encrypted.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn opened(&self, mut event: Event) -> Result<Event> {
+        if let Cow::Owned(payload) = self.keys.from_file(event.seq, &event.peer, &event.payload)? {
+            event.payload = payload;
+        }
+        Ok(event)
+    }
+
+    /// The lines of events as they lie in the file, and where each begins and how long it is.
+    ///
+    /// # Errors
+    /// When a principal has no key, and none can be made.
+    pub fn to_file(&self, events: &[Event]) -> Result<(Vec<u8>, Vec<(u64, u64)>)> {
+        let (mut bytes, mut spans) = (Vec::new(), Vec::with_capacity(events.len()));
+        for event in events {
+            let line = to_line_with(event, &self.keys.to_file(event.seq, &event.peer, &event.payload)?);
+            spans.push((bytes.len() as u64, line.len() as u64));
+            bytes.extend(line);
+        }
+        Ok((bytes, spans))
     }
 
     /// Reads the bytes of a line, without its newline.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::canonical;
+use crate::at_rest::salt::{SALT_KEY, unsalted};
 
 /// A payload that cannot be read as what its event's type says.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +52,7 @@ macro_rules! payloads {
             /// # Errors
             /// When it is not of this shape.
             pub fn decode(text: &str) -> Result<Self, PayloadError> {
-                serde_json::from_str(text).map_err(|source| PayloadError { kind: $kind, source })
+                serde_json::from_str(&unsalted(text)).map_err(|source| PayloadError { kind: $kind, source })
             }
         }
     )*};
@@ -274,6 +275,9 @@ payloads! {
         /// Who is reminded: `channel:sender`.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         to: String,
+        /// Whether it is given in quiet hours, too.
+        #[serde(default, skip_serializing_if = "is_false")]
+        urgent: bool,
         /// Of what.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         what: String,
@@ -424,6 +428,7 @@ impl ScheduleEvent {
             missed: 0,
             number,
             to: String::new(),
+            urgent: false,
             what: String::new(),
             when: String::new(),
         }
@@ -437,9 +442,13 @@ impl OwnerMessage {
     /// When it is not of this shape.
     pub fn check(text: &str) -> Result<(), PayloadError> {
         // In its canonical form the keys stand in this order, and nowhere is a blank.
-        if canonical::is_object_of_texts(text, &["lang", "standing", "text"])
-            || canonical::is_object_of_texts(text, &["lang", "mark", "standing", "text"])
-        {
+        let shapes: [&[&str]; 4] = [
+            &[SALT_KEY, "lang", "standing", "text"],
+            &[SALT_KEY, "lang", "mark", "standing", "text"],
+            &["lang", "standing", "text"],
+            &["lang", "mark", "standing", "text"],
+        ];
+        if shapes.iter().any(|keys| canonical::is_object_of_texts(text, keys)) {
             Ok(())
         } else {
             Self::decode(text).map(|_| ())
@@ -538,7 +547,7 @@ mod tests {
             SystemEvent { kind: s(), text: s() } => SystemEvent,
             ScheduleEvent::new("begun", 3) => ScheduleEvent,
             ScheduleEvent { ask: true, assumed: vec![s()], cadence: serde_json::json!({ "z": 1, "a": s() }), from: s(), key: s(), lang: s(), message: true, missed: 1,
-                to: s(), what: s(), when: s(), ..ScheduleEvent::new("made", 4) } => ScheduleEvent,
+                to: s(), urgent: true, what: s(), when: s(), ..ScheduleEvent::new("made", 4) } => ScheduleEvent,
             PayloadRedacted { payload_sha256: s(), seq: 7, why: s() } => PayloadRedacted,
             Checkpoint { act: s(), at_seq: 3, digest: s(), id: s(), tag: s(), why: s() } => Checkpoint,
             CostEntry { entry: s(), executor: s(), micro: 1, role: s(), sent: s(), stage: s(), tokens_in: 2, tokens_out: 3 } => CostEntry,

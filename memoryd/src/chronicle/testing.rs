@@ -14,6 +14,7 @@ use super::event::{Draft, Event, EventType, GENESIS};
 use super::store::Chronicle;
 use super::time::{Clock, LAST_MS};
 use super::verify::Verify;
+use crate::at_rest::Keys;
 use crate::error::Result;
 use crate::faults::{Fault, Faults, Step};
 use metnos_proto::msg::memoryd::VerifyReport;
@@ -149,7 +150,8 @@ impl Bench {
 
     pub fn try_open(&self) -> Result<Chronicle> {
         let session = SessionId::from_bytes([9; 16]);
-        Chronicle::open(self.dir.path(), session, Box::new(self.clock.clone()), Box::new(self.script.clone()))
+        let (clock, script) = (Box::new(self.clock.clone()), Box::new(self.script.clone()));
+        Chronicle::open(self.dir.path(), session, clock, script, Keys::none())
     }
 
     pub fn open(&self) -> Chronicle {

@@ -4,13 +4,14 @@
 //! waits for a word, has its line when it is decided; a call that ran when it ends; a call
 //! that was never seen to end when its turn is closed. The index notes up to which byte the
 //! view is written, in the transaction that adds the events, so that no crash leaves a line
-//! out or writes it twice.
+//! out or writes it twice. Arguments that lie encrypted in the chronicle are withheld: `metnosctl audit` shows them.
 
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use metnos_proto::chain;
 use metnos_proto::ids::Blake3;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use serde::Serialize;
@@ -205,7 +206,7 @@ fn lines_of(index: &Index, log: &Log, event: &Event) -> Result<Vec<u8>> {
         && decision.verdict != "allow"
     {
         let name = if decision.verdict == "ask" { "asked" } else { "denied" };
-        push(&mut lines, index, event, &decision, Exit::without_output(name))?;
+        push(&mut lines, (index, log), event, &decision, Exit::without_output(name))?;
     }
     if event.kind == EventType::RunEnded
         && let Ok(ended) = RunEnded::decode(&event.payload)
@@ -215,12 +216,12 @@ fn lines_of(index: &Index, log: &Log, event: &Event) -> Result<Vec<u8>> {
     {
         let output = Output { size: ended.output_bytes, sha: Some(ended.result.clone()) };
         let exit = Exit { name: &ended.outcome, output, duration_ms: ended.wall_us / 1000 };
-        push(&mut lines, index, event, &decision, exit)?;
+        push(&mut lines, (index, log), event, &decision, exit)?;
     }
     if event.kind == EventType::TurnClose {
         for call in unended(index, event)? {
             if let Some(decision) = decision_of(index, log, call)? {
-                push(&mut lines, index, event, &decision, Exit::without_output("interrupted"))?;
+                push(&mut lines, (index, log), event, &decision, Exit::without_output("interrupted"))?;
             }
         }
     }
@@ -253,7 +254,13 @@ fn decision_of(index: &Index, log: &Log, call: metnos_proto::ids::CallId) -> Res
     Ok(PolicyDecision::decode(&log.read(row.place)?.payload).ok())
 }
 
-fn push(lines: &mut Vec<u8>, index: &Index, event: &Event, decision: &PolicyDecision, exit: Exit<'_>) -> Result<()> {
+fn push(
+    lines: &mut Vec<u8>,
+    (index, log): (&Index, &Log),
+    event: &Event,
+    decision: &PolicyDecision,
+    exit: Exit<'_>,
+) -> Result<()> {
     let direct = match event.turn_id {
         Some(turn) => index.turn(turn)?.is_some_and(|facts| facts.direct),
         None => false,
@@ -269,7 +276,7 @@ fn push(lines: &mut Vec<u8>, index: &Index, event: &Event, decision: &PolicyDeci
             sender: &event.peer,
             channel: event.channel.map_or("", metnos_proto::msg::common::Channel::name),
         },
-        input: input_of(decision),
+        input: if log.keys().hide(&event.peer) { withheld(decision) } else { input_of(decision) },
         output: exit.output,
         duration_ms: exit.duration_ms,
         cost: 0,
@@ -292,6 +299,12 @@ fn input_of(decision: &PolicyDecision) -> Value {
         }
         _ => large(bytes, decision.arguments_digest.clone()),
     }
+}
+
+/// What stands in the place of arguments that lie encrypted in the chronicle: their size.
+fn withheld(decision: &PolicyDecision) -> Value {
+    let sealed = chain::sealed(decision.arguments.len(), &serde_json::Map::new());
+    serde_json::from_str(&sealed).unwrap_or_default()
 }
 
 /// What stands for a large body: its size and its digest.

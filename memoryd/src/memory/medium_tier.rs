@@ -8,6 +8,7 @@ use metnos_proto::msg::memoryd::{MAX_RECALLED, SearchMemory};
 
 use super::journal::{Answer, records};
 use super::projection::{self, CHUNK};
+use crate::at_rest::Keys;
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::IndexRow;
@@ -68,8 +69,9 @@ impl MediumTier {
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub(super) fn open(path: &Path, chronicle: &mut Chronicle) -> Result<Self> {
-        Ok(Self { medium: projection::open(path, chronicle, "medium_rebuilt", Medium::open, Medium::applied)? })
+    pub(super) fn open(path: &Path, chronicle: &mut Chronicle, keys: &Keys) -> Result<Self> {
+        let open = |path: &Path| Medium::open(path, keys);
+        Ok(Self { medium: projection::open(path, chronicle, "medium_rebuilt", open, Medium::applied)? })
     }
 
     /// Applies what the medium tier does not hold yet. When words that it holds were taken out since, it is derived

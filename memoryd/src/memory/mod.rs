@@ -42,6 +42,7 @@ use spending::Spending;
 use suspended::SuspendedTurns;
 use usage::Usage;
 
+use crate::at_rest::Keys;
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::EventType;
 use crate::chronicle::index::TurnFacts;
@@ -74,7 +75,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Opens everything below the instance's directory, and catches up what is derived.
+    /// Opens everything below the instance's directory, encrypted under these keys, and catches up what is derived.
     ///
     /// # Errors
     /// When a folder or database cannot be opened.
@@ -84,17 +85,18 @@ impl Memory {
         clock: Box<dyn Clock>,
         faults: Box<dyn Faults>,
         calls_per_use_day: u32,
+        keys: &Keys,
     ) -> Result<Self> {
-        let mut chronicle = Chronicle::open(&instance.join(".audit"), session, clock, faults)?;
+        let mut chronicle = Chronicle::open(&instance.join(".audit"), session, clock, faults, keys.clone())?;
         let runtime = instance.join(".runtime");
         let usage = Usage::open(instance.join(".mnestome"), calls_per_use_day, &mut chronicle)?;
-        let recollection = Recollection::open(&runtime.join("recall.sqlite"), &mut chronicle)?;
+        let recollection = Recollection::open(&runtime.join("recall.sqlite"), &mut chronicle, keys)?;
         let spending = Spending::open(&runtime, &mut chronicle)?;
-        let medium = MediumTier::open(&runtime.join("medium.sqlite"), &mut chronicle)?;
-        let suspended = SuspendedTurns::open(&runtime.join("suspended.sqlite"), &mut chronicle)?;
+        let medium = MediumTier::open(&runtime.join("medium.sqlite"), &mut chronicle, keys)?;
+        let suspended = SuspendedTurns::open(&runtime.join("suspended.sqlite"), &mut chronicle, keys)?;
         let path = runtime.join("schedules.sqlite");
-        let schedules =
-            projection::open(&path, &mut chronicle, "schedules_rebuilt", Schedules::open, Schedules::applied)?;
+        let open = |path: &Path| Schedules::open(path, keys);
+        let schedules = projection::open(&path, &mut chronicle, "schedules_rebuilt", open, Schedules::applied)?;
         let files = OwnerFiles::open(&instance.join("workspace"))?;
         let mut memory = Self {
             journal: Journal::new(chronicle, session),

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::journal::{Answer, refused};
 use super::projection;
+use crate::at_rest::Keys;
 use crate::chronicle::Chronicle;
 use crate::chronicle::index::open_projection;
 use crate::error::{During, Result};
@@ -28,6 +29,7 @@ const WRITING: &str = "suspending a turn";
 #[derive(Debug)]
 pub(super) struct SuspendedTurns {
     db: Connection,
+    keys: Keys,
 }
 
 fn ms(number: u64) -> i64 {
@@ -39,16 +41,16 @@ impl SuspendedTurns {
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub(super) fn open(path: &Path, chronicle: &mut Chronicle) -> Result<Self> {
-        projection::open(path, chronicle, "suspended_lost", Self::of, |_| 0)
+    pub(super) fn open(path: &Path, chronicle: &mut Chronicle, keys: &Keys) -> Result<Self> {
+        projection::open(path, chronicle, "suspended_lost", |path| Self::of(path, keys.clone()), |_| 0)
     }
 
-    fn of(path: &Path) -> Result<Self> {
+    fn of(path: &Path, keys: Keys) -> Result<Self> {
         let db = open_projection(path).during(WRITING)?;
         // Unlike a projection this is kept nowhere else.
         db.execute_batch("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;").during(WRITING)?;
         db.execute_batch(TABLES).during(WRITING)?;
-        Ok(Self { db })
+        Ok(Self { db, keys })
     }
 
     pub(super) fn has(&self, turn: TurnId, now_ms: u64) -> Result<bool> {
@@ -66,6 +68,8 @@ impl SuspendedTurns {
         let since = ms(now_ms.saturating_sub(SUSPENDED_MS));
         let most = i64::try_from(MAX_SUSPENDED).unwrap_or(i64::MAX);
         self.db.execute("DELETE FROM aside WHERE at_ms < ?1", [since]).during(WRITING)?;
+        let place = turn.to_bytes();
+        let state = self.keys.seal_bytes(&place, state)?;
         self.db
             .execute(
                 "INSERT OR REPLACE INTO aside (turn, at_ms, state) VALUES (?1, ?2, ?3)",
@@ -90,7 +94,9 @@ impl SuspendedTurns {
             .query_row(sql, [turn.to_bytes().as_slice()], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()
             .during(WRITING)?;
-        Ok(taken.filter(|(_, at)| *at >= since).map(|(state, _)| state))
+        // What does not open was not put there with these keys: the turn is not suspended.
+        let place = turn.to_bytes();
+        Ok(taken.filter(|(_, at)| *at >= since).and_then(|(state, _)| self.keys.open_bytes(&place, &state)))
     }
 
     /// Suspends a turn.
@@ -116,10 +122,11 @@ impl SuspendedTurns {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::at_rest::tests::keys;
 
     fn aside() -> (tempfile::TempDir, SuspendedTurns) {
         let dir = tempfile::tempdir().unwrap();
-        let aside = SuspendedTurns::of(&dir.path().join("suspended.sqlite")).unwrap();
+        let aside = SuspendedTurns::of(&dir.path().join("suspended.sqlite"), keys(dir.path(), 1).unwrap()).unwrap();
         (dir, aside)
     }
 
@@ -129,7 +136,7 @@ mod tests {
         let turn = TurnId::new();
         aside.put(turn, 1_000, b"state").unwrap();
         drop(aside);
-        let aside = SuspendedTurns::of(&dir.path().join("suspended.sqlite")).unwrap();
+        let aside = SuspendedTurns::of(&dir.path().join("suspended.sqlite"), keys(dir.path(), 1).unwrap()).unwrap();
         assert!(aside.has(turn, 1_000).unwrap());
         assert_eq!(aside.take(turn, 2_000).unwrap().unwrap(), b"state");
         assert!(aside.take(turn, 2_000).unwrap().is_none() && !aside.has(turn, 2_000).unwrap());

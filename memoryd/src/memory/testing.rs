@@ -19,6 +19,8 @@ use metnos_proto::phase::{Machine, RecallPhase};
 use metnos_proto::role::RoleName;
 
 use super::{Answer, Asker, Memory};
+use crate::at_rest;
+use crate::chronicle::line::{parse_line, to_line};
 use crate::chronicle::testing::{HandClock, MORNING, Script, copy_dir};
 use crate::error::Result;
 use crate::mnestome::clock::CALLS_PER_USE_DAY;
@@ -30,6 +32,8 @@ pub struct Instance {
     pub clock: HandClock,
     pub script: Script,
     pub calls_per_use_day: u32,
+    /// Whether it is one of a version that encrypted nothing.
+    pub unencrypted: bool,
 }
 
 impl Instance {
@@ -39,13 +43,30 @@ impl Instance {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
         let clock = HandClock::at(MORNING);
-        Self { dir, clock, script: Script::default(), calls_per_use_day: CALLS_PER_USE_DAY }
+        Self { dir, clock, script: Script::default(), calls_per_use_day: CALLS_PER_USE_DAY, unencrypted: false }
     }
 
     pub fn try_open(&self) -> Result<Memory> {
         let session = SessionId::from_bytes([9; 16]);
         let (clock, faults) = (Box::new(self.clock.clone()), Box::new(self.script.clone()));
-        Memory::open(self.dir.path(), session, clock, faults, self.calls_per_use_day)
+        let keys = if self.unencrypted { at_rest::Keys::none() } else { self.keys() };
+        Memory::open(self.dir.path(), session, clock, faults, self.calls_per_use_day, &keys)
+    }
+
+    /// The keys under which it lies encrypted.
+    pub fn keys(&self) -> at_rest::Keys {
+        at_rest::tests::keys(&self.dir.path().join(".audit"), 7).unwrap()
+    }
+
+    /// The lines of a day's file as a reader with the keys sees them, each with its newline.
+    pub fn day_lines(&self, day: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.dir.path().join(format!(".audit/{day}.jsonl"))).unwrap();
+        let read = |line: &str| {
+            let mut event = parse_line(line.as_bytes()).unwrap();
+            event.payload = self.keys().from_file(event.seq, &event.peer, &event.payload).unwrap().into_owned();
+            String::from_utf8(to_line(&event)).unwrap()
+        };
+        text.lines().map(read).collect()
     }
 
     /// Opened, and told who the owner is.

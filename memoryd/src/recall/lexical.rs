@@ -6,7 +6,7 @@
 
 use metnos_rank::lexicon;
 
-use super::store::{Scope, Store, stems_of};
+use super::store::{Scope, Store};
 use super::weights::{MAX_CONCEPTS, Weights};
 use crate::error::Result;
 
@@ -120,7 +120,7 @@ fn look_up(
     let related = lexicon::related(word).iter().take(MAX_RELATED).map(|other| (*other, light * weights.related));
     let mut seen = Vec::new();
     for (word, weight) in std::iter::once((word.as_str(), light)).chain(related) {
-        for stem in stems_of(scope, word) {
+        for stem in store.stems_of(scope, word)? {
             if seen.contains(&stem) {
                 continue;
             }

@@ -2,7 +2,7 @@
 //!
 //! A scope is a peer. A question is looked up as stems of its own scope only, so that what
 //! one person said cannot even be matched by another's question, nor change its scores. The
-//! text itself stays in the chronicle. Everything here can be rebuilt from there.
+//! text itself stays in the chronicle, and a stem stands here as a digest under a key of its peer ([`crate::at_rest`]). Everything here can be rebuilt from there.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,6 +11,7 @@ use metnos_proto::msg::common::Trust;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{OWN_SPEAKERS, when};
+use crate::at_rest::Keys;
 use crate::chronicle::event::{trust_name, trust_named};
 use crate::chronicle::index::open_projection;
 use crate::error::{During, Error, Result};
@@ -18,7 +19,7 @@ use metnos_rank::lexicon;
 use metnos_rank::words::{Language, language, stemmed, words};
 
 /// The version of the tables.
-pub const VERSION: i64 = 2;
+pub const VERSION: i64 = 3;
 /// After so many calls of no use, half of a turn's salience is left (design: memory §4).
 pub const SALIENCE_HALF_LIFE: f64 = 2_000.0;
 /// How much of what is left to one a use adds.
@@ -98,6 +99,7 @@ fn faded(salience: f64, calls: u64) -> f64 {
 #[derive(Debug, Default)]
 pub struct Scope {
     number: i64,
+    peer: String,
     /// The turns.
     pub docs: Vec<Doc>,
     /// The names of those who speak, by their number.
@@ -144,6 +146,7 @@ pub struct Posting {
 #[derive(Debug)]
 pub struct Store {
     db: Connection,
+    keys: Keys,
     scopes: HashMap<String, Scope>,
     used: Vec<String>,
     applied: u64,
@@ -178,24 +181,24 @@ fn progress(db: &Connection) -> rusqlite::Result<(u64, u64)> {
 }
 
 /// The stem of a word in one scope and language.
-fn key(scope: i64, language: Language, stem: &str) -> Stem {
+fn key(keys: &Keys, (scope, peer): (i64, &str), language: Language, stem: &str) -> Result<Stem> {
     let mark = match language {
         Language::English => 'e',
         Language::Italian => 'i',
     };
-    Stem(format!("{scope}{mark}{stem}"))
+    Ok(Stem(format!("{scope}{mark}{}", keys.stem(peer, stem)?)))
 }
 
 const DURING: &str = "writing the recall index";
 const READING: &str = "reading the recall index";
 
 impl Store {
-    /// Opens the database, empty when there was none.
+    /// Opens the database, empty when there was none, whose stems are digested under these keys.
     ///
     /// # Errors
     /// When it is no database or of another version.
-    pub fn open(path: &Path) -> Result<Self> {
-        Self::over(open_projection(path).during("opening the recall index")?)
+    pub fn open(path: &Path, keys: Keys) -> Result<Self> {
+        Self::over(open_projection(path).during("opening the recall index")?, keys)
     }
 
     /// A store that lives as long as it is held, and nowhere but in memory.
@@ -203,10 +206,10 @@ impl Store {
     /// # Errors
     /// When the database says no.
     pub fn ephemeral() -> Result<Self> {
-        Self::over(open_projection(Path::new(":memory:")).during("opening the recall index")?)
+        Self::over(open_projection(Path::new(":memory:")).during("opening the recall index")?, Keys::none())
     }
 
-    fn over(db: Connection) -> Result<Self> {
+    fn over(db: Connection, keys: Keys) -> Result<Self> {
         let what = "opening the recall index";
         let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).during(what)?;
         match version {
@@ -218,7 +221,7 @@ impl Store {
             found => return Err(Error::Version { file: "recall.sqlite", found, known: VERSION }),
         }
         let (applied, calls) = progress(&db).during(what)?;
-        Ok(Self { db, scopes: HashMap::new(), used: Vec::new(), applied, calls })
+        Ok(Self { db, keys, scopes: HashMap::new(), used: Vec::new(), applied, calls })
     }
 
     /// How many calls have been made.
@@ -334,7 +337,8 @@ impl Store {
             used_at: 0,
         };
         let number = scope.number;
-        insert(&self.db, number, turn.speaker, &doc, &body(number, &heard)).during(DURING)?;
+        let body = body(&self.keys, turn.peer, number, &heard)?;
+        insert(&self.db, number, turn.speaker, &doc, &body).during(DURING)?;
         scope.docs.push(doc);
         Ok(())
     }
@@ -372,7 +376,7 @@ impl Store {
             .query_row([peer], |row| row.get(0))
             .optional()?;
         let Some(number) = number else { return Ok(None) };
-        let mut scope = Scope { number, ..Scope::default() };
+        let mut scope = Scope { number, peer: peer.to_owned(), ..Scope::default() };
         let sql = "SELECT doc, ts, session, speaker, words, marks, trust, salience, used_at FROM docs WHERE scope = ?1 ORDER BY doc";
         let mut all = self.db.prepare_cached(sql)?;
         let mut rows = all.query([number])?;
@@ -418,6 +422,15 @@ impl Store {
         Ok(unsigned(count))
     }
 
+    /// The stems under which a word may stand in a scope, whatever the language of the text it stands in.
+    ///
+    /// # Errors
+    /// When there is no key for them.
+    pub fn stems_of(&self, scope: &Scope, word: &str) -> Result<[Stem; 2]> {
+        let of = |language| key(&self.keys, (scope.number, &scope.peer), language, &stemmed(word, language));
+        Ok([of(Language::English)?, of(Language::Italian)?])
+    }
+
     /// Where a stem stands in a scope, in order, at most [`MAX_TIMES`] times in a turn. `None` when it stands in more than `most` turns.
     ///
     /// # Errors
@@ -447,12 +460,6 @@ impl Store {
     }
 }
 
-/// The stems under which a word may stand in a scope, whatever the language of the text it stands in.
-#[must_use]
-pub fn stems_of(scope: &Scope, word: &str) -> [Stem; 2] {
-    [Language::English, Language::Italian].map(|language| key(scope.number, language, &stemmed(word, language)))
-}
-
 fn insert(db: &Connection, scope: i64, speaker: &str, doc: &Doc, body: &str) -> rusqlite::Result<()> {
     db.prepare_cached(
         "INSERT INTO docs (doc, scope, session, speaker, ts, words, marks, trust) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -472,14 +479,14 @@ fn insert(db: &Connection, scope: i64, speaker: &str, doc: &Doc, body: &str) -> 
 }
 
 /// What is indexed of a text: the stems of its words that carry meaning.
-fn body(scope: i64, heard: &[String]) -> String {
+fn body(keys: &Keys, peer: &str, scope: i64, heard: &[String]) -> Result<String> {
     let language = language(heard);
     let mut body = String::new();
     for word in heard.iter().filter(|word| !lexicon::is_stop(word)) {
-        body.push_str(&key(scope, language, &stemmed(word, language)).0);
+        body.push_str(&key(keys, (scope, peer), language, &stemmed(word, language))?.0);
         body.push(' ');
     }
-    body
+    Ok(body)
 }
 
 fn marks(heard: &[String]) -> u8 {

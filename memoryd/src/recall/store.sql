@@ -17,7 +17,7 @@ CREATE TABLE docs (
     used_at  INTEGER NOT NULL DEFAULT 0 CHECK (used_at >= 0)
 ) STRICT;
 CREATE INDEX docs_by_scope ON docs (scope, doc);
--- Only letters and digits are ever put in: each stem behind the number of its scope.
+-- Only letters and digits are ever put in: the digest of each stem behind the number of its scope.
 CREATE VIRTUAL TABLE stems USING fts5 (
     body, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 0'
 );

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::store::{SESSION_GAP_MS, Step, Turn};
 use super::*;
+use crate::at_rest::Keys;
 use crate::chronicle::time::DAY_MS;
 
 const ANNA: &str = "cli:uid:1000";
@@ -112,7 +113,7 @@ fn a_word_repeated_without_end_is_looked_at_a_bounded_number_of_times() {
     store.apply(&[Turn { text: &endless, ..told_at(1, "owner", MAY) }], &[], 1).unwrap();
     store.scope(ANNA).unwrap();
     let scope = store.held(ANNA).unwrap();
-    let stem = &store::stems_of(scope, "boiler")[0];
+    let stem = &store.stems_of(scope, "boiler").unwrap()[0];
     assert_eq!(store.postings(scope, stem, 9).unwrap().unwrap().len(), store::MAX_TIMES as usize);
     assert_eq!(store.postings(scope, stem, 0).unwrap(), None);
     assert_eq!(found(&mut store, ANNA, "boiler"), [1]);
@@ -234,11 +235,11 @@ fn words_of_lower_trust_stand_behind_equal_ones() {
 fn recall_store_keeps_content_and_position_across_restart() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("recall.sqlite");
-    let mut kept = Store::open(&path).unwrap();
+    let mut kept = Store::open(&path, Keys::none()).unwrap();
     kept.apply(&[told(1, ANNA, "owner", MAY, "the boiler needs water")], &[], 9).unwrap();
     let before = search(&mut kept, ANNA, "boiler", Day(19_500), 5).unwrap();
     drop(kept);
-    let mut again = Store::open(&path).unwrap();
+    let mut again = Store::open(&path, Keys::none()).unwrap();
     assert_eq!(again.applied(), 9);
     assert_eq!(search(&mut again, ANNA, "boiler", Day(19_500), 5).unwrap(), before);
 }

@@ -18,6 +18,7 @@ use metnos_rank::lexicon::is_stop;
 use metnos_rank::words::words;
 use metnos_schedule::Cadence;
 
+use crate::at_rest::Keys;
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::Event;
 use crate::error::Result;
@@ -74,13 +75,13 @@ pub fn can_be_sent_to(principal: &str) -> bool {
 }
 
 impl Schedules {
-    /// Opens the table; nothing is due before [`Schedules::in_zone`].
+    /// Opens the table, whose words lie encrypted under these keys; nothing is due before [`Schedules::in_zone`].
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path, keys: &Keys) -> Result<Self> {
         Ok(Self {
-            store: ScheduleStore::open(path)?,
+            store: ScheduleStore::open(path, keys)?,
             zone: (String::new(), TimeZone::UTC),
             door: String::new(),
             shown: BTreeMap::new(),
@@ -185,7 +186,7 @@ impl Schedules {
 
     /// That moment, or the end of the quiet hours of the one who gets what another one sends; `None` as long as they are not known.
     fn undisturbed_ms(&self, row: &ScheduleRow, at_ms: u64) -> Option<u64> {
-        if row.from.is_empty() {
+        if row.from.is_empty() || row.urgent {
             return Some(at_ms);
         }
         let Some(quiet) = self.quiet.as_ref()?.get(&row.to) else { return Some(at_ms) };

@@ -80,6 +80,8 @@ pub struct ScheduleRow {
     pub frozen: Vec<Blake3>,
     /// The due time for which these were given out; empty before that.
     pub opened: String,
+    /// Whether it is given in the quiet hours of the one who is reminded, too.
+    pub urgent: bool,
 }
 
 /// A firing that is due.

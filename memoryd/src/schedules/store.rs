@@ -12,13 +12,14 @@ use metnos_schedule::Cadence;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::row::{Begun, ScheduleRow, retry_after_ms};
+use crate::at_rest::Keys;
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::open_projection;
 use crate::chronicle::payload::{PayloadRedacted, ScheduleEvent};
 use crate::error::{During, Error, Result};
 
 /// The version of the tables below.
-pub const VERSION: i64 = 6;
+pub const VERSION: i64 = 7;
 
 const TABLES: &str = "
     CREATE TABLE schedules (
@@ -30,8 +31,8 @@ const TABLES: &str = "
         addressee TEXT NOT NULL,
         sender    TEXT NOT NULL,
         kind      TEXT NOT NULL CHECK (kind IN ('reminder', 'message', 'ask', 'do')),
-        what      TEXT NOT NULL,
-        words     TEXT NOT NULL,
+        what      BLOB NOT NULL,
+        words     BLOB NOT NULL,
         assumed   TEXT NOT NULL,
         lang      TEXT NOT NULL,
         cadence   TEXT NOT NULL,
@@ -44,8 +45,9 @@ const TABLES: &str = "
         retry_ms  INTEGER NOT NULL DEFAULT 0,
         look_ms   INTEGER,
         moved_ms  INTEGER NOT NULL DEFAULT 0,
-        frozen    TEXT NOT NULL,
-        opened    TEXT NOT NULL DEFAULT ''
+        frozen    BLOB NOT NULL,
+        opened    TEXT NOT NULL DEFAULT '',
+        urgent    INTEGER NOT NULL CHECK (urgent IN (0, 1))
     ) STRICT;
     CREATE INDEX schedules_live ON schedules (principal) WHERE state IN ('active', 'paused');
     CREATE INDEX schedules_turn ON schedules (turn) WHERE turn IS NOT NULL;
@@ -65,8 +67,9 @@ const TABLES: &str = "
     CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), applied INTEGER NOT NULL, zone TEXT NOT NULL) STRICT;
     INSERT INTO progress VALUES (1, 0, '');";
 
-const COLUMNS: &str = "number, made_seq, made_ms, turn, principal, addressee, what, words, assumed, lang, cadence, state, after, begun, \
-    begun_by, missed, failures, retry_ms, sender, kind, moved_ms, frozen, opened";
+const COLUMNS: &str = "number, made_seq, made_ms, turn, principal, addressee, opened(principal, what), opened(principal, words), assumed, lang, cadence, \
+    state, after, begun, begun_by, missed, failures, retry_ms, sender, kind, moved_ms, opened(principal, frozen), opened, \
+    urgent";
 
 /// What an event says of a schedule: the names that the chronicle has for it.
 pub mod act {
@@ -120,7 +123,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ScheduleRow> {
     let text = |column: usize| row.get::<_, String>(column);
     let json =
         |column: usize| text(column).and_then(|text| serde_json::from_str(&text).map_err(|_| odd(column, &text)));
-    let frozen: Vec<String> = text(21).and_then(|text| serde_json::from_str(&text).map_err(|_| odd(21, &text)))?;
+    let frozen = text(21)?;
+    let frozen: Vec<String> =
+        if frozen.is_empty() { Vec::new() } else { serde_json::from_str(&frozen).map_err(|_| odd(21, &frozen))? };
     let frozen = frozen.iter().map(|digest| Blake3::parse(digest).ok_or_else(|| odd(21, digest)));
     let cadence: Cadence = text(10).and_then(|text| serde_json::from_str(&text).map_err(|_| odd(10, &text)))?;
     let state = text(11)?;
@@ -150,17 +155,19 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ScheduleRow> {
         moved_ms: number(row, 20)?,
         frozen: frozen.collect::<rusqlite::Result<_>>()?,
         opened: text(22)?,
+        urgent: row.get(23)?,
     })
 }
 
 impl ScheduleStore {
-    /// Opens the database, empty when there was none.
+    /// Opens the database, empty when there was none, whose words lie encrypted under these keys.
     ///
     /// # Errors
     /// When it is no database or of another version.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path, keys: &Keys) -> Result<Self> {
         let what = "opening the schedules";
         let db = open_projection(path).during(what)?;
+        keys.serve(&db).during(what)?;
         let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).during(what)?;
         match version {
             0 => {
@@ -318,7 +325,7 @@ impl ScheduleStore {
     /// # Errors
     /// When it cannot be read.
     pub fn made_in(&self, turn: TurnId, to: &str, what: &str, words: &str) -> Result<Option<ScheduleRow>> {
-        let of = "turn = ?1 AND addressee = ?2 AND what = ?3 AND words = ?4";
+        let of = "turn = ?1 AND addressee = ?2 AND opened(principal, what) = ?3 AND opened(principal, words) = ?4";
         let found = self.all(of, &[&turn.to_bytes(), &to, &what, &words])?;
         Ok(found.into_iter().next())
     }
@@ -330,7 +337,7 @@ impl ScheduleStore {
     /// When it cannot be read.
     pub fn given_last(&self, to: &[&str], since_ms: u64) -> Result<Option<ScheduleRow>> {
         let sql = "SELECT ended_ms, number FROM firings JOIN schedules USING (number)
-                   WHERE addressee = ?1 AND firings.state = 'delivered' AND ended_ms >= ?2 AND sender = '' AND kind = 'reminder' AND what <> ''
+                   WHERE addressee = ?1 AND firings.state = 'delivered' AND ended_ms >= ?2 AND sender = '' AND kind = 'reminder' AND length(what) > 0
                    ORDER BY ended_ms DESC LIMIT 1";
         let mut last = None;
         for one in to {
@@ -374,9 +381,9 @@ impl ScheduleStore {
     /// # Errors
     /// When they cannot be read.
     pub fn given_between(&self, to: &str, (from_ms, upto_ms): (u64, u64), most: u32) -> Result<Vec<(String, String)>> {
-        let sql = "SELECT key, what FROM firings JOIN schedules USING (number)
+        let sql = "SELECT key, opened(principal, what) FROM firings JOIN schedules USING (number)
                    WHERE addressee = ?1 AND firings.state = 'delivered' AND ended_ms >= ?2 AND ended_ms < ?3 AND kind = 'reminder'
-                   AND what <> '' ORDER BY ended_ms DESC LIMIT ?4";
+                   AND length(what) > 0 ORDER BY ended_ms DESC LIMIT ?4";
         let values = params![to, signed(from_ms), signed(upto_ms), most];
         self.db
             .prepare_cached(sql)
@@ -446,7 +453,7 @@ fn enter(db: &Connection, event: &Event) -> rusqlite::Result<Option<u64>> {
         }
         act::CANCELLED => cancel(db, it)?,
         act::MOVED => {
-            let sql = "UPDATE schedules SET words = ?2, assumed = ?3, cadence = ?4, after = ?5, begun = NULL, begun_by = '', failures = 0,
+            let sql = "UPDATE schedules SET words = sealed(principal, ?2), assumed = ?3, cadence = ?4, after = ?5, begun = NULL, begun_by = '', failures = 0,
                        retry_ms = 0, moved_ms = ?6, state = 'active' WHERE number = ?1 AND state IN ('active', 'paused')";
             let assumed = serde_json::to_string(&said.assumed).unwrap_or_default();
             db.prepare_cached(sql)?.execute(params![
@@ -507,8 +514,8 @@ fn set_look(db: &Connection, of: u64, at_ms: Option<u64>) -> rusqlite::Result<()
 
 fn made(db: &Connection, event: &Event, said: &ScheduleEvent) -> rusqlite::Result<()> {
     let sql = "INSERT OR IGNORE INTO schedules (number, made_seq, made_ms, turn, principal, addressee, what, words, assumed, lang,
-               cadence, state, after, sender, kind, frozen)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'active', ?12, ?13, ?14, ?15)";
+               cadence, state, after, sender, kind, frozen, urgent)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, sealed(?5, ?7), sealed(?5, ?8), ?9, ?10, ?11, 'active', ?12, ?13, ?14, sealed(?5, ?15), ?16)";
     db.prepare_cached(sql)?.execute(params![
         signed(said.number),
         signed(event.seq),
@@ -524,7 +531,8 @@ fn made(db: &Connection, event: &Event, said: &ScheduleEvent) -> rusqlite::Resul
         said.key,
         said.from,
         said.kind().name(),
-        serde_json::to_string(&said.frozen).unwrap_or_default(),
+        if said.frozen.is_empty() { String::new() } else { serde_json::to_string(&said.frozen).unwrap_or_default() },
+        said.urgent,
     ])?;
     Ok(())
 }
@@ -552,7 +560,7 @@ fn take_out(db: &Connection, seq: u64) -> rusqlite::Result<Option<u64>> {
     let found = db.prepare_cached(of)?.query_row([signed(seq)], |row| number(row, 0)).optional()?;
     if let Some(found) = found {
         db.execute(
-            "UPDATE schedules SET what = '', words = '', state = 'cancelled', begun = NULL WHERE number = ?1",
+            "UPDATE schedules SET what = x'', words = x'', state = 'cancelled', begun = NULL WHERE number = ?1",
             [signed(found)],
         )?;
     }

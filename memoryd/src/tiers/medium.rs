@@ -12,12 +12,13 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::extract::{cited_parts, extract};
+use crate::at_rest::Keys;
 use crate::chronicle::index::open_projection;
 use crate::chronicle::time::{DAY_MS, Day};
 use crate::error::{During, Error, Result};
 
 /// The version of the tables.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
 /// After so many days a message becomes part of a summary.
 pub const KEEP_DAYS: u64 = 14;
 /// The most messages of one peer that are kept as they are.
@@ -154,16 +155,17 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
     })
 }
 
-const SUMMARY: &str = "from_seq, upto_seq, from_ts, upto_ts, messages, own, answers, cited";
+const SUMMARY: &str = "from_seq, upto_seq, from_ts, upto_ts, messages, opened(peer, own), opened(peer, answers), cited";
 
 impl Medium {
-    /// Opens the database, empty when there was none.
+    /// Opens the database, empty when there was none, whose words lie encrypted under these keys.
     ///
     /// # Errors
     /// When it is no database or of another version.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path, keys: &Keys) -> Result<Self> {
         let what = "opening the medium memory";
         let db = open_projection(path).during(what)?;
+        keys.serve(&db).during(what)?;
         // What is deleted is overwritten: words that were taken out must not stay in a page that is free.
         db.execute_batch("PRAGMA secure_delete = ON;").during(what)?;
         let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).during(what)?;
@@ -252,7 +254,7 @@ impl Medium {
                 Entry::Said { seq, peer, ts_ms, own, text } => {
                     self.a_day_begins(*ts_ms)?;
                     self.db
-                        .prepare_cached("INSERT OR IGNORE INTO messages VALUES (?1, ?2, ?3, ?4, ?5)")
+                        .prepare_cached("INSERT OR IGNORE INTO messages VALUES (?1, ?2, ?3, ?4, sealed(?2, ?5))")
                         .and_then(|mut add| add.execute(params![signed(*seq), peer, signed(*ts_ms), own, text]))
                         .during(WRITING)?;
                     if self.count("messages", peer)? > KEEP_MESSAGES {
@@ -316,7 +318,7 @@ impl Medium {
     fn compress(&self, peer: &str, most: usize, before_ms: i64) -> Result<()> {
         let old: Vec<Message> = self
             .db
-            .prepare_cached("SELECT seq, ts, own, text FROM messages WHERE peer = ?1 AND ts < ?2 ORDER BY seq LIMIT ?3")
+            .prepare_cached("SELECT seq, ts, own, opened(peer, text) FROM messages WHERE peer = ?1 AND ts < ?2 ORDER BY seq LIMIT ?3")
             .and_then(|mut all| {
                 let most = i64::try_from(most).unwrap_or(i64::MAX);
                 all.query_map(params![peer, before_ms, most], message)?.collect()
@@ -394,7 +396,9 @@ impl Medium {
     fn keep(&self, peer: &str, one: &Summary) -> Result<()> {
         let cited = serde_json::Value::from(one.cited.clone()).to_string();
         self.db
-            .prepare_cached("INSERT OR REPLACE INTO summaries VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")
+            .prepare_cached(
+                "INSERT OR REPLACE INTO summaries VALUES (?1, ?2, ?3, ?4, ?5, ?6, sealed(?1, ?7), sealed(?1, ?8), ?9)",
+            )
             .and_then(|mut add| {
                 add.execute(params![
                     peer,
@@ -431,7 +435,7 @@ impl Medium {
     /// # Errors
     /// When the database says no.
     pub fn messages(&self, peer: &str, limit: usize) -> Result<Vec<Message>> {
-        let sql = "SELECT seq, ts, own, text FROM messages WHERE peer = ?1 ORDER BY seq DESC LIMIT ?2";
+        let sql = "SELECT seq, ts, own, opened(peer, text) FROM messages WHERE peer = ?1 ORDER BY seq DESC LIMIT ?2";
         let mut found: Vec<Message> = self.last(sql, peer, limit, message)?;
         found.reverse();
         Ok(found)

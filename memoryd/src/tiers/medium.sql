@@ -4,7 +4,7 @@ CREATE TABLE messages (
     peer TEXT NOT NULL,
     ts   INTEGER NOT NULL,
     own  INTEGER NOT NULL CHECK (own IN (0, 1)),
-    text TEXT NOT NULL
+    text BLOB NOT NULL
 ) STRICT;
 CREATE INDEX messages_by_peer ON messages (peer, seq);
 CREATE TABLE tasks (
@@ -23,8 +23,8 @@ CREATE TABLE summaries (
     from_ts  INTEGER NOT NULL,
     upto_ts  INTEGER NOT NULL,
     messages INTEGER NOT NULL CHECK (messages >= 1),
-    own      TEXT NOT NULL,
-    answers  TEXT NOT NULL,
+    own      BLOB NOT NULL,
+    answers  BLOB NOT NULL,
     cited    TEXT NOT NULL CHECK (json_type(cited) = 'array'),
     PRIMARY KEY (peer, from_seq),
     CHECK (from_seq <= upto_seq)

@@ -2,12 +2,13 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::at_rest::tests::keys;
 use crate::chronicle::testing::MORNING;
 use proptest::prelude::*;
 
 fn medium() -> (tempfile::TempDir, Medium) {
     let dir = tempfile::tempdir().unwrap();
-    let medium = Medium::open(&dir.path().join("medium.sqlite")).unwrap();
+    let medium = Medium::open(&dir.path().join("medium.sqlite"), &keys(dir.path(), 1).unwrap()).unwrap();
     (dir, medium)
 }
 
@@ -73,7 +74,7 @@ fn last_signed_files_hold_after_a_restart() {
     medium.apply(&[files("one")], 1).unwrap();
     medium.apply(&[files("two")], 2).unwrap();
     drop(medium);
-    let medium = Medium::open(&dir.path().join("medium.sqlite")).unwrap();
+    let medium = Medium::open(&dir.path().join("medium.sqlite"), &keys(dir.path(), 1).unwrap()).unwrap();
     assert_eq!((medium.file("SOUL.md").unwrap().as_deref(), medium.applied()), (Some("two"), 2));
     assert_eq!(medium.file("USER.md").unwrap(), None);
 }

@@ -4,6 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use metnos_memoryd::at_rest::Keys;
 use metnos_memoryd::chronicle::time::SystemClock;
 use metnos_memoryd::daemon::{Daemon, DaemonError};
 use metnos_memoryd::faults::{Fault, Faults, NoFaults, Step};
@@ -42,7 +43,7 @@ impl Running {
         let (control, theirs) = metnos_proto::socket::pair().unwrap();
         let path = dir.path().to_path_buf();
         let daemon = std::thread::spawn(move || {
-            let memory = Memory::open(&path, SessionId::new(), Box::new(SystemClock), faults(), 50)?;
+            let memory = Memory::open(&path, SessionId::new(), Box::new(SystemClock), faults(), 50, &Keys::none())?;
             Daemon::new(theirs, memory, Vec::new(), Box::new(|| 7)).run()
         });
         Self { control, daemon, dir, generation: 0 }
@@ -182,7 +183,7 @@ fn turn_reported_by_all_witnesses_is_recorded_and_verified() {
     assert_eq!((tailed.lines, lines.read().unwrap().iter().filter(|byte| **byte == b'\n').count()), (3, 3));
     assert_eq!(owner.memory_status(TRACE, MemoryStatus {}, []).unwrap().0.head, report.head);
     let dir = running.drain();
-    let memory = Memory::open(dir.path(), SessionId::new(), Box::new(SystemClock), none(), 50).unwrap();
+    let memory = Memory::open(dir.path(), SessionId::new(), Box::new(SystemClock), none(), 50, &Keys::none()).unwrap();
     assert_eq!(memory.chronicle().head().seq, 9, "nothing to catch up after an orderly end");
 }
 
@@ -311,7 +312,8 @@ fn durable_lines_are_derived_before_any_peer_reads_them() {
     for name in [".audit", ".mnestome", ".runtime", "workspace"] {
         std::fs::create_dir(dir.path().join(name)).unwrap();
     }
-    let mut memory = Memory::open(dir.path(), SessionId::new(), Box::new(SystemClock), none(), 50).unwrap();
+    let mut memory =
+        Memory::open(dir.path(), SessionId::new(), Box::new(SystemClock), none(), 50, &Keys::none()).unwrap();
     let mut buffer = metnos_proto::socket::buffer();
     let (mut door, mut asks_door) = by_hand::<DoorMemoryd>();
     let (mut owner, mut asks_owner) = by_hand::<CtlMemoryd>();

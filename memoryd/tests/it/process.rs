@@ -1,5 +1,6 @@
 //! The real process: started as the supervisor starts it, locked, and used for everything that it can do.
 
+use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -7,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use metnos_proto::control::{self, Drain, EdgeEnd, Go, Order, Ping, Report, Settings, Start};
+use metnos_proto::control::{self, Drain, EdgeEnd, Go, Order, Ping, Report, Settings, Start, VaultKeyFile};
 use metnos_proto::edge::{AskerEnd, Edge, RawEnd, Side};
 use metnos_proto::edges::{CtlMemoryd, DoorMemoryd, PlannerMemoryd};
 use metnos_proto::ids::{TraceId, TurnId};
@@ -76,6 +77,9 @@ impl Process {
             },
         };
         control::send(control.as_fd(), &Order::Start(start), None).unwrap();
+        let mut key = tempfile::tempfile().unwrap();
+        key.write_all(&[7; 32]).unwrap();
+        control::send(control.as_fd(), &Order::Key(VaultKeyFile {}), Some(key.as_fd())).unwrap();
         control::send(control.as_fd(), &Order::Go(Go {}), None).unwrap();
         let mut process = Self { control, child, buffer: metnos_proto::socket::buffer() };
         match process.report() {

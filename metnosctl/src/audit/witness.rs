@@ -60,7 +60,7 @@ pub struct Follower {
     pub met: u64,
     /// Lines whose payload was taken out by rite.
     pub without_payload: u64,
-    /// Lines whose payload was withheld, as they are shown; `None` where none may be: in a file every payload stands.
+    /// Lines whose payload was withheld, as they are shown; `None` where none may be: in a file every payload stands, encrypted or not.
     pub sealed: Option<u64>,
 }
 
@@ -94,9 +94,10 @@ impl Follower {
             return Err(format!("line {expected} does not follow from the one before it"));
         }
         match (link.sealed, &mut self.sealed) {
+            (_, Some(_)) if link.encrypted => return Err(format!("line {expected}: its payload lies encrypted")),
             (true, Some(sealed)) => *sealed += 1,
             (true, None) => return Err(format!("line {expected}: its payload was withheld")),
-            (false, _) => self.without_payload += u64::from(!link.payload_holds),
+            (false, _) => self.without_payload += u64::from(!link.payload_holds && !link.encrypted),
         }
         if let Some(anchor) = self.anchors.pop_if(|anchor| anchor.seq == expected) {
             if anchor.hash != link.hash {
@@ -269,6 +270,19 @@ mod tests {
             told = follower.take(line.as_bytes());
         }
         assert!(told.unwrap_err().contains("when policyd signed it"));
+    }
+
+    #[test]
+    fn encrypted_payload_may_stand_in_a_file_and_not_in_what_is_shown() {
+        let chain = chain(2);
+        let encrypted = chain[1].0.replace("{\"text\":\"2\"}", "{\"encrypted\":\"AAAA\"}");
+        assert_ne!(encrypted, chain[1].0);
+        for (follower, holds) in [(Follower::new(1, &[]), true), (Follower::new(1, &[]).as_shown(), false)] {
+            let mut follower = follower;
+            follower.take(chain[0].0.as_bytes()).unwrap();
+            assert_eq!(follower.take(encrypted.as_bytes()).is_ok(), holds);
+            assert_eq!(follower.without_payload, 0);
+        }
     }
 
     #[test]

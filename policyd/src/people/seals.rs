@@ -146,6 +146,7 @@ impl Principals {
             lang,
             told_in: lang,
             frozen: Vec::new(),
+            urgent: false,
         };
         let kept = self.base.memory.keep_schedule(TraceId::NONE, keep, []).await;
         kept.map(|_| ()).map_err(metnos_proto::edge::RpcError::into_refusal)

@@ -172,6 +172,12 @@ impl Proposals {
         }
     }
 
+    /// Whether a message speaks of what the owner's telos calls an emergency, as it stands now.
+    pub(crate) fn is_emergency(&self, message: &str) -> bool {
+        self.look_at_telos();
+        telos::is_emergency(&self.vaglio.borrow().ends, message)
+    }
+
     /// Takes a proposal: the guard first, then the judge; what becomes of it is durable before it is answered.
     ///
     /// # Errors

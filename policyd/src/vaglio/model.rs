@@ -213,6 +213,7 @@ mod tests {
             threshold: 0.5,
             note: String::new(),
             quiet: None,
+            emergency: Vec::new(),
         };
         vec![end("home"), end("rest")]
     }

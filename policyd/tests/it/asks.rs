@@ -46,6 +46,7 @@ async fn fires(world: &World, principal: &str, to: &str, kind: ScheduleKind) -> 
         lang: Lang::En,
         told_in: Lang::En,
         frozen: Vec::new(),
+        urgent: false,
     });
     let fire = FireAsk { number: kept.0[0].number, key: "2026-11-24T08:00:00".to_owned() };
     match world.door().await.fire_ask(NO, fire, []).await {

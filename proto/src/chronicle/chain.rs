@@ -100,6 +100,16 @@ pub fn is_sealed(payload: &[u8]) -> bool {
     payload.starts_with(SEALED)
 }
 
+/// What begins and ends the payload of a line that lies encrypted in a file of the chronicle. What is between is its bytes in base 64:
+/// without the key of its principal the line's place in the chain can be checked, and its payload cannot.
+pub const ENCRYPTED: (&str, &str) = ("{\"encrypted\":\"", "\"}");
+
+/// Whether a payload is such a one.
+#[must_use]
+pub fn is_encrypted(payload: &[u8]) -> bool {
+    payload.starts_with(ENCRYPTED.0.as_bytes()) && payload.ends_with(ENCRYPTED.1.as_bytes())
+}
+
 /// What one line says of its place in the chain, after its own hash was recalculated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
@@ -113,6 +123,8 @@ pub struct Link {
     pub payload_holds: bool,
     /// Whether the payload was withheld: it was shown to somebody who may not read it.
     pub sealed: bool,
+    /// Whether the payload lies encrypted: the line comes from a file, and was not opened.
+    pub encrypted: bool,
     /// Its type.
     pub event_type: String,
 }
@@ -146,7 +158,8 @@ impl Link {
         let payload = payload_of(line).ok_or("it has no payload")?;
         let payload_holds = sha256(payload) == digest("payload_sha256")?;
         let sealed = !payload_holds && is_sealed(payload);
-        if !payload_holds && !is_mark(payload) && !sealed {
+        let encrypted = !payload_holds && is_encrypted(payload);
+        if !payload_holds && !is_mark(payload) && !sealed && !encrypted {
             return Err("its payload does not have the digest that it claims".to_owned());
         }
         Ok(Self {
@@ -155,6 +168,7 @@ impl Link {
             hash,
             payload_holds,
             sealed,
+            encrypted,
             event_type: text("event_type")?,
         })
     }

@@ -268,6 +268,8 @@ words! {
         pub told_in: Lang,
         /// As in [`Ask::frozen`]; none but for [`ScheduleKind::Do`].
         pub frozen: Vec<Blake3>,
+        /// Whether it is given in the quiet hours of the one who is reminded, too: the owner's telos calls it an emergency.
+        pub urgent: bool,
     }
 
     /// List schedules.

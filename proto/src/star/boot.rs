@@ -59,6 +59,8 @@ pub struct Boot<R: Role> {
     pub helper: Option<OwnedFd>,
     /// The folders outside the workspace that could be opened, each with its path. Only policyd and sandboxd have any.
     pub folders: Vec<(String, OwnedFd)>,
+    /// The file of the vault's key, from which memoryd derives the key that opens those of principals. Only memoryd's.
+    pub key: Option<OwnedFd>,
     /// The subtree of control groups that calls get theirs in, or why there is none; `None` where nobody said. Only sandboxd's.
     pub groups: Option<Result<OwnedFd, String>>,
     ends: Vec<RawEnd>,
@@ -101,7 +103,7 @@ impl<R: Role> Boot<R> {
             }
             (other, _) => return Err(BootError::Protocol(format!("the first word is {other:?}"))),
         };
-        let (mut ends, mut helper, mut folders, mut groups) = (Vec::new(), None, Vec::new(), None);
+        let (mut ends, mut helper, mut folders, mut groups, mut key) = (Vec::new(), None, Vec::new(), None, None);
         let sees_folders = matches!(R::NAME, RoleName::Policyd | RoleName::Sandboxd);
         loop {
             match next()? {
@@ -113,6 +115,9 @@ impl<R: Role> Boot<R> {
                 (Order::Folder(folder), Some(fd)) if sees_folders && folders.len() < MAX_FOLDERS && ends.is_empty() => {
                     folders.push((folder.path, fd));
                 }
+                (Order::Key(_), Some(file)) if R::NAME == RoleName::Memoryd && key.is_none() && ends.is_empty() => {
+                    key = Some(file);
+                }
                 (Order::Groups(said), subtree)
                     if R::NAME == RoleName::Sandboxd && groups.is_none() && ends.is_empty() =>
                 {
@@ -123,7 +128,7 @@ impl<R: Role> Boot<R> {
                 (other, _) => return Err(BootError::Protocol(format!("out of order: {other:?}"))),
             }
         }
-        Ok(Self { control, start, helper, folders, groups, ends, role: std::marker::PhantomData })
+        Ok(Self { control, start, helper, folders, key, groups, ends, role: std::marker::PhantomData })
     }
 
     /// The parts, for a daemon with a plain poll loop.

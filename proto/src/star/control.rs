@@ -44,6 +44,8 @@ words! {
         /// Beside it a folder outside the workspace that the owner has listed, open for naming it only: before any end, and to
         /// policyd and sandboxd alone.
         Folder(Folder),
+        /// To memoryd alone, before any end: beside it the file of the vault's key, open for reading.
+        Key(VaultKeyFile),
         /// To sandboxd alone, before any end: the control groups of calls.
         Groups(Groups),
         /// To policyd alone, when all daemons end: finish what runs and say so, then live on until memoryd has reported the last
@@ -207,6 +209,9 @@ words! {
 
     /// See [`Order::Helper`].
     pub struct Helper {}
+
+    /// See [`Order::Key`].
+    pub struct VaultKeyFile {}
 
     /// See [`Order::Folder`].
     pub struct Folder {
@@ -458,7 +463,7 @@ pub trait Message: Serialize + DeserializeOwned + Schema {
 impl Message for Order {
     fn fds(&self) -> usize {
         match self {
-            Self::Edge(_) | Self::Helper(_) | Self::Folder(_) => 1,
+            Self::Edge(_) | Self::Helper(_) | Self::Folder(_) | Self::Key(_) => 1,
             Self::Groups(groups) => usize::from(groups.missing.is_empty()),
             Self::Start(_) | Self::Go(_) | Self::Ping(_) | Self::Drain(_) | Self::DrainAll(_) => 0,
             #[cfg(feature = "attack")]

@@ -121,7 +121,7 @@ impl Puppet {
             // Kept, as sandboxd does: the other end ends when this one is closed.
             (Order::Helper(_), Some(line)) => self.helper = Some(line),
             // A folder is nothing to it.
-            (Order::Folder(_), Some(_)) => {}
+            (Order::Folder(_) | Order::Key(_), Some(_)) => {}
             // It has no use for them.
             (Order::Groups(_), _) => {}
             (Order::Go(_), None) => return self.go(),

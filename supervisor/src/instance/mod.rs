@@ -5,6 +5,7 @@
 pub(crate) mod acl;
 pub mod host_folders;
 pub mod shared;
+pub mod vault_key;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

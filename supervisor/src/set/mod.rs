@@ -13,16 +13,20 @@ pub mod stop;
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use metnos_proto::control::{self, Drain, DrainAll, EdgeEnd, Folder, Go, Groups, Helper, Order, Ping, Settings, Start};
+use metnos_proto::control::{
+    self, Drain, DrainAll, EdgeEnd, Folder, Go, Groups, Helper, Order, Ping, Settings, Start, VaultKeyFile,
+};
 use metnos_proto::role::RoleName;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 
 use crate::event::Event;
 use crate::instance::host_folders::Opened;
+use crate::instance::vault_key;
 use crate::process::control_line;
 use crate::process::notify::Notify;
 use crate::set::alarms::{Alarms, clean};
@@ -265,6 +269,7 @@ impl<F: Launcher> Set<F> {
                     self.order_with(role, &Order::Helper(Helper {}), Some(&helper));
                 }
                 self.show_folders(role);
+                self.hand_key(role);
                 if let Some(groups) = groups {
                     let missing = groups.as_ref().err().cloned().unwrap_or_default();
                     self.order_with(role, &Order::Groups(Groups { missing }), groups.as_ref().ok());
@@ -287,6 +292,18 @@ impl<F: Launcher> Set<F> {
         if self.stop.is_none() && std::mem::take(&mut self.alone) {
             let others = RoleName::daemons().filter(|role| *role != RoleName::Policyd);
             self.bring(others.collect::<Vec<_>>().into_iter().rev().collect());
+        }
+    }
+
+    /// memoryd encrypts what it keeps under keys that the vault's key opens: it gets that file open, since the folder is policyd's.
+    /// policyd has made it by now. Without it memoryd refuses to start, and says so.
+    fn hand_key(&mut self, role: RoleName) {
+        if role != RoleName::Memoryd {
+            return;
+        }
+        match vault_key::open(Path::new(&self.instance)) {
+            Ok(file) => self.order_with(role, &Order::Key(VaultKeyFile {}), Some(&file)),
+            Err(error) => tracing::error!(%error, "the vault's key cannot be opened for memoryd"),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use metnos_tests::chronicle::Line;
+use metnos_tests::chronicle::{self, Line};
 use metnos_tests::instance::Instance;
 use metnos_tests::until;
 use serde_json::Value;
@@ -140,11 +140,7 @@ fn ager_findings_are_filtered_by_policyd_and_shown_without_effect() {
 #[test]
 fn last_words_are_forgotten_when_their_person_says_so() {
     let set = Instance::start();
-    let kept = |part: &str| {
-        let files = std::fs::read_dir(set.home().join(".audit")).unwrap().map_while(Result::ok).map(|one| one.path());
-        let lines = files.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
-        lines.map(|path| std::fs::read_to_string(path).unwrap()).any(|text| text.contains(part))
-    };
+    let kept = |part: &str| chronicle::read(set.home()).iter().any(|line| line.to_text().contains(part));
     let nothing = "There is nothing that you said here and that I could forget.\n";
     assert_eq!(set.ask("forget what I just said"), nothing);
     assert!(!set.ctl(&["ask", "the spare key hangs behind the quincequince"]).status.success());

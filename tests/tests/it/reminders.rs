@@ -359,6 +359,16 @@ fn message_waits_for_the_end_of_quiet_hours_and_says_so() {
     assert_eq!((code, &marco["quiet"]), (0, &json!(quiet)), "{marco}");
     let told = set.ask("tell Marco that dinner is ready");
     assert!(told.contains("I pass it on to Marco") && told.contains("I do not disturb Marco now"), "{told}");
+    // What the owner's telos calls an emergency waits for no morning.
+    let told = set.ask("tell Marco that there is a gas leak");
+    assert!(told.contains("I do not disturb Marco now"), "the telos names nothing yet: {told}");
+    let telos = set.home().join("workspace/TELOS.md");
+    let named =
+        std::fs::read_to_string(&telos).unwrap().replace("weight: 0.35\n", "weight: 0.35\nemergency: fire, gas leak\n");
+    std::fs::write(&telos, named).unwrap();
+    let told = set.ask("tell Marco that there is a gas leak in the kitchen");
+    assert!(told.contains("I pass it on to Marco") && !told.contains("I do not disturb"), "{told}");
+    server.told(GUEST, "Anna says: There is a gas leak in the kitchen.");
     kill(&set, "memoryd");
     // What Marco has asked for himself comes meanwhile.
     server.say(GUEST, "remind me in 1 second to stretch");

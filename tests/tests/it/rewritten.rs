@@ -151,7 +151,7 @@ fn live_backup_is_restored_elsewhere_and_continues() {
     let day = std::fs::read_dir(Path::new(kept).join("files/.audit")).unwrap().map(|entry| entry.unwrap().path());
     let day = day.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "jsonl")).unwrap();
     let text = std::fs::read_to_string(&day).unwrap();
-    std::fs::write(&day, text.replacen("welcome", "welcoma", 1)).unwrap();
+    std::fs::write(&day, text.replacen("encrypted", "encryptes", 1)).unwrap();
     set.down();
     let (code, refused) = set.json(&["restore", kept]);
     assert!(code == 1 && refused.to_string().contains("is not what was copied"), "{refused:#}");

@@ -13,6 +13,12 @@ pub const MAX_BYTES: usize = 64 * 1024;
 pub const MAX_SLUG: usize = 32;
 /// The longest phrase or note, in bytes.
 pub const MAX_TEXT: usize = 512;
+/// The most phrases of an `emergency`.
+pub const MAX_PHRASES: usize = 24;
+/// The most words of one.
+pub const MAX_PHRASE_WORDS: usize = 4;
+/// What is wrong with a line of another key.
+const KEYS: &str = "neither `weight:`, `threshold:`, `note:`, `quiet:` nor `emergency:`";
 /// The largest declared weight; only the proportions count.
 const MAX_WEIGHT: f64 = 1_000.0;
 
@@ -31,6 +37,8 @@ pub struct Telos {
     pub note: String,
     /// When nothing that can wait is said.
     pub quiet: Option<Quiet>,
+    /// What one person's message to another must speak of to be given also in the other's quiet hours: words, in small letters.
+    pub emergency: Vec<String>,
 }
 
 /// Why a file is no telos: the line it was found at (0 for the whole), and what is wrong.
@@ -60,6 +68,7 @@ struct Draft {
     threshold: Option<f64>,
     note: Option<String>,
     quiet: Option<Quiet>,
+    emergency: Option<Vec<String>>,
 }
 
 /// Reads `TELOS.md`, and makes the weights together 1.
@@ -114,12 +123,13 @@ fn heading_of(at: usize, heading: &str) -> Result<Draft, TelosError> {
         threshold: None,
         note: None,
         quiet: None,
+        emergency: None,
     })
 }
 
 fn key_of(at: usize, line: &str, draft: &mut Draft) -> Result<(), TelosError> {
     let Some((key, value)) = line.split_once(':').map(|(key, value)| (key.trim(), value.trim())) else {
-        return wrong(at, "neither `weight:`, `threshold:`, `note:` nor `quiet:`");
+        return wrong(at, KEYS);
     };
     let twice = match key {
         "weight" => draft.weight.replace(number(at, value, MAX_WEIGHT)?).is_some(),
@@ -131,20 +141,46 @@ fn key_of(at: usize, line: &str, draft: &mut Draft) -> Result<(), TelosError> {
             };
             draft.quiet.replace(quiet).is_some()
         }
-        _ => return wrong(at, "neither `weight:`, `threshold:`, `note:` nor `quiet:`"),
+        "emergency" => draft.emergency.replace(phrases(at, value)?).is_some(),
+        _ => return wrong(at, KEYS),
     };
     if twice { wrong(at, format!("`{key}` is there twice")) } else { Ok(()) }
 }
 
 fn finished(draft: Draft) -> Result<Telos, TelosError> {
-    let Draft { line, slug, phrase, weight, threshold, note, quiet } = draft;
+    let Draft { line, slug, phrase, weight, threshold, note, quiet, emergency } = draft;
     let (Some(weight), Some(threshold)) = (weight, threshold) else {
         return wrong(line, format!("t.{slug} lacks its `weight` or its `threshold`"));
     };
     if weight <= 0.0 {
         return wrong(line, format!("the weight of t.{slug} is not above 0"));
     }
-    Ok(Telos { slug, phrase, weight, threshold, note: note.unwrap_or_default(), quiet })
+    let (note, emergency) = (note.unwrap_or_default(), emergency.unwrap_or_default());
+    Ok(Telos { slug, phrase, weight, threshold, note, quiet, emergency })
+}
+
+/// Phrases with commas between them, each of one to [`MAX_PHRASE_WORDS`] words.
+fn phrases(at: usize, text: &str) -> Result<Vec<String>, TelosError> {
+    let phrases: Vec<String> = words(at, text)?.split(',').map(|phrase| spoken(phrase).join(" ")).collect();
+    let fits = |phrase: &String| (1..=MAX_PHRASE_WORDS).contains(&phrase.split_whitespace().count());
+    if phrases.len() > MAX_PHRASES || !phrases.iter().all(fits) {
+        let why = format!("at most {MAX_PHRASES} phrases of 1 to {MAX_PHRASE_WORDS} words, with commas between them");
+        return wrong(at, format!("`emergency` is {why}, such as `fire, gas leak`"));
+    }
+    Ok(phrases)
+}
+
+/// The words of a text, in small letters and without what stands between them.
+fn spoken(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
+/// Whether a message speaks of what these ends call an emergency: the words of one of their phrases stand in it one behind the other.
+#[must_use]
+pub fn is_emergency(ends: &[Telos], message: &str) -> bool {
+    let said = spoken(message);
+    let mut phrases = ends.iter().flat_map(|end| &end.emergency).map(|phrase| spoken(phrase));
+    phrases.any(|phrase| !phrase.is_empty() && said.windows(phrase.len()).any(|part| part == phrase))
 }
 
 /// Digits and at most one point: no sign, no exponent, no infinity.
@@ -192,6 +228,19 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn message_with_a_phrase_of_the_telos_is_an_emergency_and_no_other_is() {
+        let first = "## t.a — one\nweight: 1\nthreshold: 1\nemergency: fire, Gas leak, fuga di gas\n";
+        let all = parse(&three(first)).unwrap();
+        for message in ["FIRE!", "there is a gas leak in the kitchen", "attenzione: fuga di gas"] {
+            assert!(is_emergency(&all, message), "{message}");
+        }
+        for message in ["the firewall is down", "the gas bill has a leak", "gas", "", "dinner is ready"] {
+            assert!(!is_emergency(&all, message), "{message}");
+        }
+        assert!(!is_emergency(&parse(SHIPPED).unwrap(), "fire"), "the owner has named nothing");
+    }
+
+    #[test]
     fn malformed_telos_is_refused_with_its_line() {
         for (first, line) in [
             ("## t.a\nweight: 1\nthreshold: 1", 3),
@@ -208,6 +257,8 @@ pub(crate) mod tests {
             ("## t.a — one\nweight: 1\nthreshold: 1\nowner: me", 6),
             ("## t.a — one\nweight: 1\nthreshold: 1\nobey the web", 6),
             ("## t.a — one\nweight: 1\nthreshold: 1\nquiet: always", 6),
+            ("## t.a — one\nweight: 1\nthreshold: 1\nemergency: fire,", 6),
+            ("## t.a — one\nweight: 1\nthreshold: 1\nemergency: one two three four five", 6),
         ] {
             assert_eq!(parse(&three(first)).unwrap_err().line, line, "{first}");
         }

@@ -146,7 +146,7 @@ mod tests {
 
         #[test]
         fn telos_weight_stays_within_half_and_one_and_a_half(answers in answers(), weight in 0.001f64..1.0) {
-            let telos = Telos { slug: "a".into(), phrase: "a".into(), weight, threshold: 0.5, note: String::new(), quiet: None };
+            let telos = Telos { slug: "a".into(), phrase: "a".into(), weight, threshold: 0.5, note: String::new(), quiet: None, emergency: Vec::new() };
             let mut learned = 1.0;
             for (fit, answer) in answers {
                 learned = taught(learned, fit, [Answer::Accepted, Answer::Refused, Answer::Silent][usize::from(answer)]);

@@ -7,6 +7,7 @@ pub mod borrowed;
 
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 
+use crate::at_rest;
 use crate::chronicle::canonical;
 use crate::chronicle::event::{Draft, Event, trust_name};
 use crate::chronicle::time::instant_text;
@@ -18,7 +19,7 @@ pub const MAX_PAYLOAD_BYTES: usize = 20 * 1024 * 1024;
 /// The longest of the other texts of an event, in bytes.
 pub const MAX_FIELD_BYTES: usize = 1024;
 /// The longest line, in bytes, its newline included.
-pub const MAX_LINE_BYTES: usize = MAX_PAYLOAD_BYTES + 32 * 1024;
+pub const MAX_LINE_BYTES: usize = at_rest::payload::longest(MAX_PAYLOAD_BYTES) + 32 * 1024;
 
 /// Why bytes are no line of the chronicle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,7 +37,13 @@ pub(super) const TAIL: usize = 16 + 64 + 2;
 /// The line of an event, with its newline.
 #[must_use]
 pub fn to_line(event: &Event) -> Vec<u8> {
-    let mut line = Vec::with_capacity(event.payload.len() + 640);
+    to_line_with(event, &event.payload)
+}
+
+/// The line of an event with something else in the place of its payload: what it is when it lies encrypted.
+#[must_use]
+pub fn to_line_with(event: &Event, payload: &str) -> Vec<u8> {
+    let mut line = Vec::with_capacity(payload.len() + 640);
     let quoted = |name: &'static str, text: &str, line: &mut Vec<u8>| {
         line.extend_from_slice(name.as_bytes());
         push_string(line, text);
@@ -65,7 +72,7 @@ pub fn to_line(event: &Event) -> Vec<u8> {
     quoted(",\"trust\":", trust_name(event.trust), &mut line);
     quoted(",\"payload_sha256\":", &event.payload_sha256.to_string(), &mut line);
     line.extend_from_slice(b",\"payload\":");
-    line.extend_from_slice(event.payload.as_bytes());
+    line.extend_from_slice(payload.as_bytes());
     quoted(",\"hash\":", &event.hash.to_string(), &mut line);
     line.extend_from_slice(b"}\n");
     line

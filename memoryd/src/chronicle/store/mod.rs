@@ -10,9 +10,10 @@ use std::path::Path;
 use metnos_proto::ids::{SessionId, Sha256, TurnId};
 use metnos_proto::msg::memoryd::Recorded;
 
+use crate::at_rest::Keys;
 use crate::chronicle::event::{Draft, Event, EventType, GENESIS};
 use crate::chronicle::index::{Index, IndexRow};
-use crate::chronicle::line::{check_draft, to_line};
+use crate::chronicle::line::check_draft;
 use crate::chronicle::log::{Log, Place, Placed};
 use crate::chronicle::time::{Clock, Day};
 use crate::chronicle::view::View;
@@ -107,15 +108,22 @@ impl std::fmt::Debug for Chronicle {
 }
 
 impl Chronicle {
-    /// Opens the chronicle in `dir` (`.audit`): catches the index up, sets a torn end aside.
+    /// Opens the chronicle in `dir` (`.audit`), whose payloads lie encrypted under `keys`: catches the index up, sets a torn end
+    /// aside.
     ///
     /// A chronicle that was altered is opened all the same, so that it can be read and
     /// verified, but records nothing: [`Chronicle::ensure_writable`] says why.
     ///
     /// # Errors
     /// When a file cannot be opened, or the index is of another version.
-    pub fn open(dir: &Path, session: SessionId, clock: Box<dyn Clock>, mut faults: Box<dyn Faults>) -> Result<Self> {
-        let mut log = Log::open(dir)?;
+    pub fn open(
+        dir: &Path,
+        session: SessionId,
+        clock: Box<dyn Clock>,
+        mut faults: Box<dyn Faults>,
+        keys: Keys,
+    ) -> Result<Self> {
+        let mut log = Log::open(dir, keys)?;
         let (index, mut told) = open_index(dir)?;
         let fresh = index.head()?.is_none();
         let mut view = View::open(&dir.join("executors"), index.view_end()?)?;
@@ -201,8 +209,16 @@ impl Chronicle {
     pub fn stage(&mut self, draft: Draft) -> Result<Recorded> {
         self.ensure_writable()?;
         check_draft(&draft)?;
+        // Before it is staged, so that only its own asker is refused when no key can be made.
+        self.log.keys().ensure(&draft.peer)?;
         self.stage_waiting();
         Ok(self.push(draft))
+    }
+
+    /// Whether the line at that row has this payload.
+    #[must_use]
+    pub fn says(&self, row: &IndexRow, payload: &str) -> bool {
+        self.log.keys().is_digest_of(row.payload, row.turn, payload)
     }
 
     /// Stages the events of memoryd itself, before the next one of a peer.
@@ -220,7 +236,8 @@ impl Chronicle {
         }
     }
 
-    fn push(&mut self, draft: Draft) -> Recorded {
+    fn push(&mut self, mut draft: Draft) -> Recorded {
+        draft.payload = self.log.keys().salted(&draft.peer, draft.turn_id, draft.payload);
         // One instant for all that share a flush, so that a round never lies in two days' files.
         let (last, ts_ms) = match self.staged.last() {
             Some(event) => (Head::of(event), event.ts_ms),
@@ -310,15 +327,12 @@ impl Chronicle {
         let Some(last) = events.last() else { return Ok(()) };
         let day = Day::of(last.ts_ms);
         let head = Head::of(last);
-        let mut bytes = Vec::new();
-        let mut spans = Vec::with_capacity(events.len());
-        for event in &events {
-            let line = to_line(event);
-            spans.push((bytes.len() as u64, line.len() as u64));
-            bytes.extend(line);
-        }
         let notes = std::mem::take(&mut self.staged_notes);
-        let start = self.log.append(day, &bytes, self.faults.as_mut()).inspect_err(|error| {
+        let written = self.log.to_file(&events).and_then(|(bytes, spans)| {
+            let start = self.log.append(day, &bytes, self.faults.as_mut())?;
+            Ok((start, spans))
+        });
+        let (start, spans) = written.inspect_err(|error| {
             self.notes.splice(..0, notes);
             if let Error::Altered(why) = error {
                 self.health = Health::Altered(why.clone());

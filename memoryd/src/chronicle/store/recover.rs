@@ -96,7 +96,12 @@ impl Cursor {
                     (place, false, Err(error))
                 }
             };
-            match parsed.map_err(|error| error.to_string()).and_then(|event| self.continues(event, lines.day())) {
+            let parsed = match parsed {
+                // A payload that does not open is no torn end: without its key nothing is mended.
+                Ok(event) if event.computed_hash() == event.hash => Ok(log.opened(event)?),
+                other => other.map_err(|error| error.to_string()),
+            };
+            match parsed.and_then(|event| self.continues(event, lines.day())) {
                 Ok(event) => {
                     self.head = Head::of(&event);
                     self.chunk.push(Placed { event, place });

@@ -10,6 +10,7 @@ pub mod witness;
 #[cfg(test)]
 mod witness_tests;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use metnos_proto::chain::Anchor;
@@ -220,7 +221,7 @@ impl Verify {
         // Both are given back: what is read is not copied, and nothing is made again for each line.
         let (line, mut covered) = (std::mem::take(&mut self.line), std::mem::take(&mut self.covered));
         let judged = match BorrowedLine::read(&line, &mut covered) {
-            Ok(event) => self.judge_event(chronicle, &event, sha256(&covered), place),
+            Ok(event) => self.judge_opened(chronicle, event, sha256(&covered), place),
             Err(error) => {
                 self.lines += 1;
                 let detail = format!("{} byte {}: {error}", file_name(place.day), place.offset);
@@ -230,6 +231,26 @@ impl Verify {
         };
         (self.line, self.covered) = (line, covered);
         judged
+    }
+
+    /// Judges an event by its payload as it was before it was encrypted.
+    fn judge_opened(
+        &mut self,
+        chronicle: &Chronicle,
+        event: BorrowedLine<'_>,
+        computed: Sha256,
+        place: Place,
+    ) -> Result<()> {
+        match chronicle.log().keys().from_file(event.seq, &event.peer, event.payload) {
+            Ok(Cow::Borrowed(_)) => self.judge_event(chronicle, &event, computed, place),
+            Ok(Cow::Owned(payload)) => {
+                self.judge_event(chronicle, &BorrowedLine { payload: &payload, ..event }, computed, place)
+            }
+            Err(error) => {
+                self.findings.note(event.seq, "encrypted", error.to_string());
+                self.judge_event(chronicle, &event, computed, place)
+            }
+        }
     }
 
     fn judge_event(

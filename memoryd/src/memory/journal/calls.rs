@@ -7,8 +7,8 @@ use metnos_proto::msg::common::{RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{Decision, Ended, KeepBefore, MAX_BEFORE, Recorded, Started};
 use metnos_proto::secrets;
 
-use super::{Answer, Asker, Journal, open_turn, refused, same_again, twice};
-use crate::chronicle::event::{EventType, sha256};
+use super::{Answer, Asker, Journal, open_turn, refused, twice};
+use crate::chronicle::event::EventType;
 use crate::chronicle::index::{IndexRow, TurnFacts};
 use crate::chronicle::payload;
 
@@ -56,8 +56,8 @@ impl Journal {
             let asked = payload::PolicyDecision::decode(&self.chronicle.read(&row)?.payload)
                 .is_ok_and(|known| known.verdict == "ask");
             // A question may be followed by its answer; any other decision stands.
-            if !asked || row.payload == sha256(payload.as_bytes()) {
-                return same_again(&row, &payload);
+            if !asked || self.chronicle.says(&row, &payload) {
+                return self.same_again(&row, &payload);
             }
         }
         self.stage_in(asker, word.turn, facts, facts.root(), (EventType::PolicyDecision, Trust::System, payload))
@@ -150,7 +150,7 @@ impl Journal {
         }
         .encode();
         if let Some(row) = self.of_call(word.call, EventType::RunEnded)? {
-            return same_again(&row, &payload);
+            return self.same_again(&row, &payload);
         }
         let event = (EventType::RunEnded, Trust::Tool, payload);
         self.stage_in(asker, word.turn, facts, Some(word.started_seq), event)
@@ -192,7 +192,7 @@ impl Journal {
         }
         .encode();
         if let Some(row) = self.of_call(word.call, EventType::WorldAction)? {
-            return same_again(&row, &payload);
+            return self.same_again(&row, &payload);
         }
         let event = (EventType::WorldAction, Trust::Tool, payload);
         self.stage_in(asker, word.turn, facts, Some(word.started_seq), event)

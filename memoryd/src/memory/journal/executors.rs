@@ -6,7 +6,7 @@ use metnos_proto::msg::common::{RefusalCode, Trust};
 use metnos_proto::msg::memoryd::{ConstitutionModified, Cost, ExecutorBorn, ExecutorLost, MAX_WHY, Recorded};
 
 use super::{Answer, Asker, Journal, clean, refused};
-use crate::chronicle::event::{Draft, EventType, sha256};
+use crate::chronicle::event::{Draft, EventType};
 use crate::chronicle::line::MAX_FIELD_BYTES;
 use crate::chronicle::payload::{self, CostEntry};
 
@@ -59,7 +59,7 @@ impl Journal {
         let payload = change.encode();
         if let Some((_, seq)) = known
             && let Some(row) = self.chronicle.index().row(seq)?
-            && row.payload == sha256(payload.as_bytes())
+            && self.chronicle.says(&row, &payload)
         {
             return Ok(Recorded { seq: row.seq, hash: row.hash });
         }

@@ -15,7 +15,7 @@ use metnos_proto::msg::memoryd::{MAX_EVENT_TEXT, Recorded, SystemEvent};
 use metnos_proto::role::RoleName;
 use metnos_proto::secrets;
 
-use crate::chronicle::event::{Draft, EventType, sha256};
+use crate::chronicle::event::{Draft, EventType};
 use crate::chronicle::index::{IndexRow, TurnFacts};
 use crate::chronicle::{Chronicle, payload};
 use crate::error::{Error, Result};
@@ -150,7 +150,16 @@ impl Journal {
     fn again(&self, seq: Option<u64>, payload: &str) -> Answer<Option<Recorded>> {
         let Some(seq) = seq else { return Ok(None) };
         let Some(row) = self.chronicle.index().row(seq)? else { return Ok(None) };
-        same_again(&row, payload).map(Some)
+        self.same_again(&row, payload).map(Some)
+    }
+
+    /// The line at that row, when it has this payload; otherwise somebody says something else of the same thing.
+    pub(super) fn same_again(&self, row: &IndexRow, payload: &str) -> Answer<Recorded> {
+        if self.chronicle.says(row, payload) {
+            Ok(Recorded { seq: row.seq, hash: row.hash })
+        } else {
+            Err(twice(&format!("line {} says otherwise", row.seq)))
+        }
     }
 
     /// Stages what happened to a daemon; `facts` are those of its turn, if it names one.
@@ -212,12 +221,4 @@ pub(super) fn open_turn(turn: TurnId, facts: &TurnFacts) -> Answer<()> {
 
 fn twice(why: &str) -> ServeError {
     refused(RefusalCode::Denied, "record.twice", why)
-}
-
-fn same_again(row: &IndexRow, payload: &str) -> Answer<Recorded> {
-    if row.payload == sha256(payload.as_bytes()) {
-        Ok(Recorded { seq: row.seq, hash: row.hash })
-    } else {
-        Err(twice(&format!("line {} says otherwise", row.seq)))
-    }
 }

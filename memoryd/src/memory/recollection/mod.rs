@@ -19,6 +19,7 @@ use serde::Serialize;
 use self::again::SaidAgain;
 use super::journal::{Answer, refused};
 use super::projection::{self, CHUNK};
+use crate::at_rest::Keys;
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, trust_name};
 use crate::chronicle::index::TurnFacts;
@@ -46,8 +47,9 @@ impl Recollection {
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub(super) fn open(path: &Path, chronicle: &mut Chronicle) -> Result<Self> {
-        let store = projection::open(path, chronicle, "recall_rebuilt", Store::open, Store::applied)?;
+    pub(super) fn open(path: &Path, chronicle: &mut Chronicle, keys: &Keys) -> Result<Self> {
+        let open = |path: &Path| Store::open(path, keys.clone());
+        let store = projection::open(path, chronicle, "recall_rebuilt", open, Store::applied)?;
         Ok(Self { store, rehearsal: None, again: SaidAgain::default() })
     }
 

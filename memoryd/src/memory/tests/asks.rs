@@ -40,6 +40,7 @@ fn word(principal: &str, kind: ScheduleKind, what: &str, when: &str) -> KeepSche
         lang: Lang::En,
         told_in: Lang::En,
         frozen: Vec::new(),
+        urgent: false,
     }
 }
 

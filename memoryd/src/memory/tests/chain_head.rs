@@ -12,7 +12,7 @@ use metnos_proto::role::RoleName;
 use proptest::prelude::*;
 
 use crate::chronicle::event::{GENESIS, sha256};
-use crate::chronicle::line::{parse_line, to_line};
+use crate::chronicle::line::{parse_line, to_line_with};
 use crate::chronicle::testing::kinds;
 use crate::chronicle::verify::Verify;
 use crate::faults::{Fault, Step};
@@ -43,19 +43,19 @@ fn findings(memory: &Memory, since: u64, anchors: Vec<Anchor>) -> Vec<String> {
 /// hostile memoryd could leave.
 fn rewrite(instance: &Instance, keep: usize) {
     let path = instance.dir.path().join(DAY);
-    let text = std::fs::read_to_string(&path).unwrap();
-    let mut last = GENESIS;
-    let lines: Vec<u8> = text
-        .lines()
+    let (keys, mut last) = (instance.keys(), GENESIS);
+    let lines: Vec<u8> = instance
+        .day_lines("2026-04-25")
+        .iter()
         .take(keep)
         .flat_map(|line| {
-            let mut event = parse_line(line.as_bytes()).unwrap();
+            let mut event = parse_line(line.trim_end().as_bytes()).unwrap();
             event.payload = event.payload.replace("welcome.md", "changed.md");
             event.payload_sha256 = sha256(event.payload.as_bytes());
             event.prev_hash = last;
             event.hash = event.computed_hash();
             last = event.hash;
-            to_line(&event)
+            to_line_with(&event, &keys.to_file(event.seq, &event.peer, &event.payload).unwrap())
         })
         .collect();
     std::fs::write(&path, lines).unwrap();
@@ -108,7 +108,10 @@ fn lines_after_signed_head_are_verified_when_policyd_connects() {
     memory.count_words(2);
     let path = instance.dir.path().join(DAY);
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replacen("\"text\":\"42 words\"", "\"text\":\"43 words\"", 2)).unwrap();
+    // One character of what lies encrypted in the last line.
+    let at = text.rfind("\"encrypted\":\"").unwrap() + 40;
+    let other = if text.as_bytes()[at] == b'A' { "B" } else { "A" };
+    std::fs::write(&path, format!("{}{other}{}", &text[..at], &text[at + 1..])).unwrap();
     assert_eq!(no(memory.anchored(&ask(&head))), "chronicle.altered");
 }
 
@@ -211,9 +214,12 @@ fn redacted_payload_is_gone_from_every_file_and_chain_holds() {
     memory.count_words(1);
     let head = memory.chain_head().unwrap();
     let before = memory.chronicle().head();
-    assert!(holds(&instance, "notes/welcome.md"));
+    // Encrypted or not, what was said is taken out.
+    let said = std::fs::read_to_string(instance.dir.path().join(DAY)).unwrap();
+    let said = parse_line(said.lines().next().unwrap().as_bytes()).unwrap().payload;
+    assert!(holds(&instance, &said) && !holds(&instance, "notes/welcome.md"));
     assert_eq!(redact(&mut memory, 1).unwrap().seq, before.seq + 1);
-    assert!(!holds(&instance, "notes/welcome.md"));
+    assert!(!holds(&instance, &said));
     clean(&memory);
     assert_eq!(findings(&memory, 0, vec![signed(&head)]), Vec::<String>::new(), "what was signed before still stands");
     let line = std::fs::read_to_string(instance.dir.path().join(DAY)).unwrap().lines().next().unwrap().to_owned();
@@ -382,13 +388,12 @@ fn a_search_gives_what_meets_everything_that_is_asked_for_newest_first() {
 }
 
 #[test]
-fn lines_come_as_they_stand_in_the_files() {
+fn lines_of_the_files_come_opened() {
     let instance = Instance::new();
     let mut memory = instance.open();
     memory.count_words(1);
     let (looked, bytes) = memory.query(&Query::Lines(LinesWanted { from: 3, upto: 5 })).unwrap();
-    let file = std::fs::read_to_string(instance.dir.path().join(DAY)).unwrap();
-    let expected: String = file.split_inclusive('\n').skip(2).take(3).collect();
+    let expected = instance.day_lines("2026-04-25")[2..5].concat();
     assert_eq!((looked.lines, looked.next, String::from_utf8(bytes).unwrap()), (3, 0, expected));
     assert_eq!(memory.query(&Query::Lines(LinesWanted { from: 11, upto: 99 })).unwrap().0.lines, 0);
     let heaviest = Query::Mnests(MnestsWanted { from: "fs_read".into(), lines: 5 });

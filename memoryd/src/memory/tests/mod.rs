@@ -5,6 +5,7 @@ mod answers;
 mod asks;
 mod calls;
 mod chain_head;
+mod encrypted;
 mod fitness;
 mod history;
 mod marks;

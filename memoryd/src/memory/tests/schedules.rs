@@ -46,16 +46,17 @@ fn word(principal: &str, what: &str, when: &str) -> KeepSchedule {
         lang,
         told_in,
         frozen: Vec::new(),
+        urgent: false,
     }
 }
 
 impl Memory {
-    fn plan(&mut self, principal: &str, what: &str, when: &str) -> ScheduleView {
+    pub(super) fn plan(&mut self, principal: &str, what: &str, when: &str) -> ScheduleView {
         let kept = self.keep_schedule(asker(RoleName::Policyd), &word(principal, what, when)).unwrap();
         kept.0.into_iter().next().unwrap()
     }
 
-    fn planned(&mut self, principal: &str) -> Vec<ScheduleView> {
+    pub(super) fn planned(&mut self, principal: &str) -> Vec<ScheduleView> {
         let word = ListSchedules {
             principal: principal.to_owned(),
             lang: Lang::En,
@@ -659,6 +660,10 @@ fn what_others_send_waits_for_the_end_of_quiet_hours() {
     let sent = memory.keep_schedule(asker(RoleName::Policyd), &message).unwrap().0.remove(0);
     assert!(sent.held.contains(&format!("{:02}:00:00", (now + 2) % 24)), "{}", sent.held);
     assert!(memory.due_for(1, "").is_none(), "it is quiet");
+    let urgent = KeepSchedule { what: "fire".into(), urgent: true, ..message.clone() };
+    let sent = memory.keep_schedule(asker(RoleName::Policyd), &urgent).unwrap().0.remove(0);
+    assert_eq!(sent.held, "", "what the telos calls an emergency waits for no morning");
+    assert!(memory.due_for(1, "").is_some_and(|firing| firing.what == "fire"));
     let here = memory.due_for(1, CHAT);
     assert!(here.is_some_and(|firing| firing.what == "dinner is ready"), "who speaks is awake");
     memory.keep_schedule(asker(RoleName::Policyd), &KeepSchedule { what: "come".into(), ..message.clone() }).unwrap();

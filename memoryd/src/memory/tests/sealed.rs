@@ -147,6 +147,7 @@ fn keep(principal: &str, to: &str, what: &str, message: bool) -> KeepSchedule {
         lang: Lang::En,
         told_in: Lang::En,
         frozen: Vec::new(),
+        urgent: false,
     }
 }
 

@@ -8,6 +8,7 @@ use metnos_proto::secrets as detector;
 use super::super::journal::{Answer, refused};
 use super::sealed::Seals;
 use super::{MAX_PAGE_BYTES, Page};
+use crate::at_rest::salt::unsalted;
 use crate::chronicle::Chronicle;
 use crate::chronicle::event::{Event, EventType};
 use crate::chronicle::index::IndexRow;
@@ -120,7 +121,8 @@ pub(in crate::memory) fn secrets(chronicle: &Chronicle, from: u64) -> Answer<Pag
         for row in &rows {
             bytes_left = bytes_left.saturating_sub(row.place.bytes);
             let payload = chronicle.read(row)?.payload;
-            let kinds: Vec<String> = detector::find(&payload).iter().map(|secret| secret.kind.to_owned()).collect();
+            let kinds: Vec<String> =
+                detector::find(&unsalted(&payload)).iter().map(|secret| secret.kind.to_owned()).collect();
             if !kinds.is_empty() {
                 let event_type = row.kind.map_or("", EventType::name).to_owned();
                 page.add(&SecretFound { seq: row.seq, event_type, kinds })?;
@@ -167,5 +169,5 @@ fn fits_row(wanted: &SearchWanted, row: &IndexRow) -> bool {
 fn fits_event(wanted: &SearchWanted, seals: Seals<'_>, event: &Event, text: &str) -> bool {
     (wanted.emitter.is_empty() || event.emitter.text() == wanted.emitter)
         && (wanted.peer.is_empty() || event.peer == wanted.peer)
-        && (text.is_empty() || !seals.hold(&event.peer) && event.payload.to_lowercase().contains(text))
+        && (text.is_empty() || !seals.hold(&event.peer) && unsalted(&event.payload).to_lowercase().contains(text))
 }

@@ -74,6 +74,7 @@ impl Memory {
             lang: name_of(word.told_in).to_owned(),
             message: word.kind == ScheduleKind::Message,
             to: word.to.clone(),
+            urgent: word.urgent,
             what: clean(word.what.clone()),
             when: clean(word.when.clone()),
             ..ScheduleEvent::new(act::MADE, number)
@@ -230,6 +231,7 @@ impl Memory {
             lang: word.lang,
             told_in: row.lang,
             frozen: row.frozen,
+            urgent: row.urgent,
         };
         let (due, key) = at_once(now)?;
         self.make_schedule(asker, &again, (due, Vec::new(), key), now)
@@ -272,6 +274,7 @@ impl Memory {
                 lang: word.lang,
                 told_in: row.lang,
                 frozen: row.frozen,
+                urgent: row.urgent,
             };
             return self.make_schedule(asker, &again, (due.0, due.1, key_of(now)), now);
         }

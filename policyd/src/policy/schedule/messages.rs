@@ -61,6 +61,7 @@ impl Policy {
         // To others goes what was typed, or what a card has shown, letter by letter.
         let what = if from.is_empty() { carriers::inert(&told.text, &typed) } else { told.text };
         self.may_still_run(signed, run)?;
+        let urgent = !from.is_empty() && self.proposals.is_emergency(&what);
         let keep = KeepSchedule {
             turn: run.turn,
             trace: run.trace,
@@ -74,6 +75,7 @@ impl Policy {
             early: false,
             lang,
             frozen: Vec::new(),
+            urgent,
         };
         self.keep_one(run.trace, keep).await.map(|_| ())
     }

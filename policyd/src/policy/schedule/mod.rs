@@ -151,6 +151,7 @@ impl Policy {
             lang,
             told_in: lang,
             frozen: Vec::new(),
+            urgent: false,
         }
     }
 

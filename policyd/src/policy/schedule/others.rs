@@ -42,6 +42,7 @@ impl Policy {
         lang: Lang,
     ) -> Result<ScheduleList, Refusal> {
         let (from, recipients) = self.people.persons.borrow().recipients(&principal.name, &remind.to)?;
+        let urgent = self.proposals.is_emergency(&remind.what.join(" "));
         let mut kept = Vec::new();
         for recipient in recipients {
             let told_in = self.people.lang_of(&recipient.at);
@@ -58,6 +59,7 @@ impl Policy {
                 lang,
                 told_in,
                 frozen: Vec::new(),
+                urgent,
             };
             kept.extend(self.keep_one(trace, keep).await?.0);
         }
