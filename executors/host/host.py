@@ -33,7 +33,7 @@ CHANNEL = 3
 SEAL = "/seal/_metnos_seal.so"
 NET = "/metnos/net.py"
 # What executors with network share; the first is what the others are made with.
-NET_LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("web", "mail", "mailbox", "sending", "calendar", "changes", "home")}
+NET_LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("web", "page", "mail", "mailbox", "sending", "calendar", "changes", "home")}
 LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("files", "walk", "find", "lists", "contacts")}
 # What large parts of the file library are for, few executors are; so each is loaded when the code names it.
 NAMED_LIBRARY = {f"metnos_{name}": f"/metnos/{name}.py" for name in ("programs", "documents", "tables")}

@@ -6,116 +6,14 @@ that leads elsewhere is told, because going there is for somebody else to decide
 
 import hashlib
 import html.parser
-import http.client
 import re
-import socket
-import ssl
-import urllib.parse
-import zlib
 
-MOST_BYTES = 2_000_000
+from metnos_page import answer, decode, fetch
+from metnos_web import Refused
+
 MOST_TEXT = 1_000_000
-MOST_REDIRECTS = 3
-REDIRECTS = (301, 302, 303, 307, 308)
 TEXTS = ("text/", "application/json", "application/xml", "application/xhtml+xml", "application/rss+xml", "application/atom+xml")
-HEADERS = {
-    "Accept": "text/html, text/plain, application/xhtml+xml, application/json;q=0.9, text/*;q=0.8",
-    "Accept-Encoding": "gzip, identity",
-    "Connection": "close",
-    "User-Agent": "Metnos/1.0",
-}
-
-
-class Refused(Exception):
-    """An error of the contract."""
-
-    def __init__(self, error_class, message):
-        super().__init__(message)
-        self.error_class = error_class
-
-
-def place(url):
-    """Scheme, host, port and the rest of an address."""
-    if not url.isascii() or any(character <= " " or character == "\x7f" or character == "\\" for character in url):
-        raise Refused("BadUrl", "the address holds a blank or a character that no address has; write a name such as bücher.example as xn--bcher-kva.example")
-    try:
-        parts = urllib.parse.urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise Refused("BadUrl", f"{url}: {error}") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Refused("BadUrl", f"{url} is no address of a page; it begins with https:// or http:// and a name")
-    if parts.username is not None or parts.password is not None:
-        raise Refused("BadUrl", "an address with a user name or a password in it is not fetched")
-    path = urllib.parse.urlunsplit(("", "", parts.path or "/", parts.query, ""))
-    return parts.scheme, parts.hostname.lower(), port or (443 if parts.scheme == "https" else 80), path
-
-
-def connect(scheme, host, port, timeout):
-    if scheme == "https":
-        return http.client.HTTPSConnection(host, port, timeout=timeout, context=ssl.create_default_context())
-    return http.client.HTTPConnection(host, port, timeout=timeout)
-
-
-def read(response, ctx):
-    """The body, unpacked, at most so much of it, and whether there was more."""
-    encoding = (response.getheader("Content-Encoding") or "identity").strip().lower()
-    if encoding not in ("identity", "gzip", "x-gzip", ""):
-        raise Refused("NotText", f"the page is packed in a way that is not understood ({encoding[:40]})")
-    unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if "gzip" in encoding else None
-    parts, size, total = [], 0, int(response.getheader("Content-Length") or 0)
-    if total > MOST_BYTES:
-        raise Refused("TooLarge", f"the page has {total} bytes; at most {MOST_BYTES} are fetched")
-    while size <= MOST_BYTES:
-        part = response.read(65536)
-        if not part:
-            break
-        if unpack is not None:
-            part = unpack.decompress(part, MOST_BYTES + 1 - size)
-        parts.append(part)
-        size += len(part)
-        ctx.progress(size, max(total, size) if total else 0)
-    body = b"".join(parts)
-    return body[:MOST_BYTES], len(body) > MOST_BYTES
-
-
-def fetch(url, ctx):
-    """The answer that is no redirect: address, response and body."""
-    first = None
-    for _ in range(MOST_REDIRECTS + 1):
-        scheme, host, port, path = place(url)
-        first = first or (scheme, host, port)
-        if (scheme, host, port) != first:
-            raise Refused("Redirect", f"the page has moved to {url[:500]}, which is another place; fetch that address if it is meant")
-        connection = connect(scheme, host, port, ctx.remaining())
-        try:
-            connection.request("GET", path, headers=HEADERS)
-            response = connection.getresponse()
-            location = response.getheader("Location")
-            if response.status in REDIRECTS and location:
-                url = urllib.parse.urljoin(url, location)
-                continue
-            if not 200 <= response.status < 300:
-                raise Refused("HttpError", f"{host} answered {response.status} {str(response.reason)[:80]}")
-            body, cut = read(response, ctx)
-            return url, response, body, cut
-        finally:
-            connection.close()
-    raise Refused("Redirect", f"{host} redirects more than {MOST_REDIRECTS} times")
-
-
-def decode(body, content_type):
-    """Text by the encoding that the server or the page names."""
-    named = re.search(r"charset=[\"']?([A-Za-z0-9_.:-]+)", content_type)
-    if named is None:
-        named = re.search(rb"<meta[^>]{0,200}charset=[\"']?([A-Za-z0-9_.:-]+)", body[:4096], re.IGNORECASE)
-    name = named.group(1) if named else "utf-8"
-    if isinstance(name, bytes):
-        name = name.decode("ascii")
-    try:
-        return body.decode(name, "replace")
-    except LookupError:
-        return body.decode("utf-8", "replace")
+ACCEPT = "text/html, text/plain, application/xhtml+xml, application/json;q=0.9, text/*;q=0.8"
 
 
 class Page(html.parser.HTMLParser):
@@ -221,24 +119,10 @@ def as_text(body, content_type):
     return "", text
 
 
-def run(args, ctx):
-    try:
-        url, response, body, cut = fetch(args["url"], ctx)
-        content_type = (response.getheader("Content-Type") or "")[:200]
-        title, text = as_text(body, content_type)
-    except Refused as refused:
-        return {"ok": False, "error": {"class": refused.error_class, "message": str(refused)}}
-    except PermissionError as error:
-        return {"ok": False, "error": {"class": "Forbidden", "message": f"the address may not be reached: {error}"}}
-    except socket.gaierror as error:
-        return {"ok": False, "error": {"class": "DnsError", "message": f"no such place: {error}"}}
-    except TimeoutError:
-        return {"ok": False, "error": {"class": "Timeout", "message": "the server took too long"}}
-    except ssl.SSLError as error:
-        return {"ok": False, "error": {"class": "TlsError", "message": f"the server is not who it should be, or TLS failed: {error}"}}
-    except (OSError, http.client.HTTPException, EOFError, zlib.error, ValueError) as error:
-        return {"ok": False, "error": {"class": "Unreachable", "message": f"the page could not be read: {type(error).__name__}: {error}"[:500]}}
-    truncated = cut or len(text) > MOST_TEXT
+def act(args, ctx):
+    url, response, body, cut = fetch(args["url"], ctx, ACCEPT)
+    content_type = (response.getheader("Content-Type") or "")[:200]
+    title, text = as_text(body, content_type)
     return {
         "ok": True,
         "url": url,
@@ -247,6 +131,10 @@ def run(args, ctx):
         "title": title,
         "text": text[:MOST_TEXT].encode("utf-8", "replace").decode("utf-8"),
         "size": len(body),
-        "truncated": truncated,
+        "truncated": cut or len(text) > MOST_TEXT,
         "sha": hashlib.sha256(body).hexdigest(),
     }
+
+
+def run(args, ctx):
+    return answer(act, args, ctx)

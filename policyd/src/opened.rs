@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::budget::count::Used;
 use crate::budget::daily::Daily;
+use crate::calls::carried;
 use crate::chronicle::heads::{self, Last};
 use crate::executors::{self, archive, failure_limit, origins, switches};
 use crate::key::{self, SecretBytes as VaultKey};
@@ -51,7 +52,7 @@ pub struct StoredState {
 impl StoredState {
     /// Makes the tables where they are missing, and reads what is in them.
     fn load(connection: &Connection, vault_key: &VaultKey) -> Result<Self, StoreError> {
-        for tables in [vaglio::TABLES, budget::TABLES, origins::TABLES] {
+        for tables in [vaglio::TABLES, budget::TABLES, origins::TABLES, carried::TABLE] {
             connection.execute_batch(tables)?;
         }
         Ok(Self {

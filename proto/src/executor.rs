@@ -177,6 +177,10 @@ pub struct Contract {
     /// Whether a call without a `place` is about the place of the household: policyd sets [`HOME`] to it.
     #[serde(default, skip_serializing_if = "is_no")]
     pub home_place: bool,
+    /// Whether it goes on at a set time where its last call stopped: policyd keeps the text at [`SEEN`] of its result, and sets
+    /// [`SEEN`] of the next call of the same schedule to it.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub carries: bool,
     /// Pointers of paths that are only read by an executor that makes something new of them: that something is there does not
     /// mean that it is replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -197,6 +201,7 @@ impl Contract {
         self.undo.is_some() && argument == KEEP
             || self.own_file.is_some() && argument == OWN
             || self.home_place && argument == HOME
+            || self.carries && argument == SEEN
     }
 }
 
@@ -209,6 +214,9 @@ pub const PLACE: &str = "place";
 pub const OWN: &str = "own";
 /// The argument that, when true, says that a call without a path is about the file of the household.
 pub const EVERYBODY: &str = "everybody";
+
+/// The argument, and the part of a result, of [`Contract::carries`].
+pub const SEEN: &str = "seen";
 
 /// The argument for policyd's own copy of what an executor replaces, where it says how it is undone: nobody else sets it.
 pub const KEEP: &str = "keep";

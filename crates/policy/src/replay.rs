@@ -346,6 +346,7 @@ impl Trace {
             undoable: false,
             personal: false,
             at_home: false,
+            carries: false,
         };
         decision::decide(&Facts {
             name: executor,

@@ -87,6 +87,7 @@ pub fn shipped() -> Vec<Candidate> {
             seed!("imap_move"),
             seed!("imap_search"),
             seed!("imap_status"),
+            seed!("feed_read"),
             seed!("json_query"),
             seed!("list_read"),
             seed!("list_remove"),

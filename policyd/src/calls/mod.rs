@@ -1,6 +1,7 @@
 //! One call, from the ask to its result: what it says, which turn it belongs to, and what runs.
 
 pub(crate) mod call;
+pub(crate) mod carried;
 pub(crate) mod files;
 pub(crate) mod inbox;
 pub mod intent;

@@ -1,9 +1,10 @@
 //! The arguments that policyd alone sets: under which name an act keeps what takes it back, the file in the private folder of
-//! the person that a call without a path is about, and the place of the household where a call names none. They are set after the decision, in what runs.
+//! the person that a call without a path is about, the place of the household where a call names none, and what the last call at a
+//! set time has left ([`crate::calls::carried`]). They are set after the decision, in what runs.
 
 use metnos_policy::text::words::Words;
 use metnos_proto::envelope;
-use metnos_proto::executor::{Contract, EVERYBODY, HOME, KEEP, OWN, PLACE, guests};
+use metnos_proto::executor::{Contract, EVERYBODY, HOME, KEEP, OWN, PLACE, SEEN, guests};
 use metnos_proto::ids::Blake3;
 use metnos_proto::json;
 use metnos_proto::payload::Sealed;
@@ -60,6 +61,8 @@ pub(crate) struct Sets<'a> {
     pub(crate) own: Option<&'a str>,
     /// The place of the household.
     pub(crate) home: Option<&'a str>,
+    /// What the last call at a set time has left.
+    pub(crate) seen: Option<&'a str>,
 }
 
 /// The arguments as they run, with what is set of these, and their digest; `None` where nothing is set.
@@ -67,7 +70,7 @@ pub(crate) struct Sets<'a> {
 /// # Errors
 /// In a sentence, when there is no memory for them.
 pub(crate) fn completed(arguments: &Arguments, sets: Sets<'_>) -> Result<Option<(Sealed, Blake3)>, String> {
-    let all = [(KEEP, sets.keep), (OWN, sets.own), (HOME, sets.home)];
+    let all = [(KEEP, sets.keep), (OWN, sets.own), (HOME, sets.home), (SEEN, sets.seen)];
     let mut sets = all.into_iter().filter_map(|(name, set)| Some((name, set?))).peekable();
     if sets.peek().is_none() {
         return Ok(None);
@@ -119,10 +122,10 @@ mod tests {
     fn arguments_run_with_what_is_set_and_its_digest() {
         let arguments = Arguments::parse(br#"{"text": "x"}"#).unwrap();
         assert!(completed(&arguments, Sets::default()).unwrap().is_none());
-        let sets = Sets { keep: Some("K"), own: Some("people/a/notes.md"), home: Some("Milano") };
+        let sets = Sets { keep: Some("K"), own: Some("people/a/notes.md"), home: Some("Milano"), seen: Some("0a") };
         let (sealed, digest) = completed(&arguments, sets).unwrap().unwrap();
         let bytes = sealed.read().unwrap();
-        assert_eq!(&bytes[..], br#"{"home":"Milano","keep":"K","own":"people/a/notes.md","text":"x"}"#);
+        assert_eq!(&bytes[..], br#"{"home":"Milano","keep":"K","own":"people/a/notes.md","seen":"0a","text":"x"}"#);
         assert_eq!(digest, Blake3::of(&bytes));
     }
 

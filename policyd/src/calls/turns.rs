@@ -15,6 +15,7 @@ use metnos_proto::msg::common::{CallRef, Integrity, Label, Readers, Refusal, Ref
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{TurnPhase, Violation};
 
+use crate::calls::carried::Firing;
 use crate::people::principal::Principal;
 use crate::shares::{TURNS, Taken};
 
@@ -97,6 +98,8 @@ pub struct Turn {
     pub earlier: Words,
     /// The file that the call of a direct turn has given.
     pub file: Option<Sealed>,
+    /// The due time that has opened it.
+    pub firing: Option<Firing>,
     phase: TurnPhase,
     results: BTreeMap<CallRef, HandleId>,
     handles: HashMap<HandleId, StoredResult>,
@@ -125,6 +128,7 @@ impl Turn {
             changed: false,
             earlier: Words::default(),
             file: None,
+            firing: None,
             phase: TurnPhase::Registered,
             results: BTreeMap::new(),
             handles: HashMap::new(),

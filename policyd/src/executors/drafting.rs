@@ -44,6 +44,7 @@ fn beyond(manifest: &Manifest, run: TurnId) -> Option<&'static str> {
         || contract.own_file.is_some()
         || contract.home_place
         || contract.keeps
+        || contract.carries
         || contract.restores
         || !contract.reads.is_empty();
     if manifest.executor.created_by != format!("synt:{run}") {

@@ -101,10 +101,13 @@ impl Policy {
         if decided.silent {
             return say(decided.verdict.refusal());
         }
+        let mut carry = None;
         if let (Some(granted), Ok(arguments)) = (&decided.granted, &arguments) {
             let keep = granted.back.as_ref().map(|back| back.keep.as_str());
             let home = self.home_place(&granted.signed, arguments);
-            let sets = reserved::Sets { keep, own: granted.own_path.as_deref(), home: home.as_deref() };
+            carry = self.carry(call.turn, &granted.signed, arguments.value()).await?;
+            let seen = carry.as_ref().map(|carry| carry.seen.as_str()).filter(|seen| !seen.is_empty());
+            let sets = reserved::Sets { keep, own: granted.own_path.as_deref(), home: home.as_deref(), seen };
             let completed = reserved::completed(arguments, sets);
             if let Some(completed) = completed.map_err(|why| internal(&why))? {
                 (call.arguments, digest) = completed;
@@ -128,6 +131,7 @@ impl Policy {
         let Some(mut granted) = decided.granted else { return say(decided.verdict.refusal()) };
         granted.ahead = ahead;
         let price = purse.as_ref().map_or(0, |purse| purse.price);
+        let carried = (call.turn, call.place, decided.trace);
         let (entry, whose) = ((id, call.turn, decided.trace), (decided.principal.as_str(), &decided.id));
         if price > 0 {
             self.budgets.ledger(CostStage::Estimate, entry, whose, price).await?;
@@ -144,6 +148,9 @@ impl Policy {
             self.budgets.settle_cost(entry, whose, price, &ran).await;
         }
         let acted = ran?;
+        if let Some(carry) = carry {
+            self.carry_on(carried, carry, &acted).await?;
+        }
         match acted {
             Acted::Denied(refusal) => say(refusal),
             Acted::Ran(ran) => Ok(Acted::Ran(ran)),

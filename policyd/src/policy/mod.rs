@@ -41,6 +41,7 @@ pub(crate) mod answers;
 mod asking;
 mod assist;
 mod canaries;
+mod carrying;
 pub(crate) mod direct;
 mod drafting;
 mod explain;

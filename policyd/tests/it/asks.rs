@@ -9,9 +9,10 @@ use metnos_proto::msg::schedule::{
     Ask, FireAsk, KeepSchedule, MAX_OF_TURN, Order, Remind, ReviewOrder, ScheduleAct, ScheduleChange, ScheduleKind,
     ScheduleOrder, Which, frozen_call,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::approvals::{cards, world};
+use crate::peers::sandbox::{FakeExecutor, Lie};
 use crate::peers::{OWNER, World, act, denied, ran, run, sealed};
 use crate::undo;
 
@@ -193,5 +194,84 @@ fn question_fires_only_for_the_person_who_asked_and_gets_the_answer() {
         let none = FireAsk { number: 77, key: "2026-11-24T08:00:00".to_owned() };
         assert!(world.door().await.fire_ask(NO, none, []).await.is_err());
         assert!(fires(&world, owner, owner, ScheduleKind::Ask).await.is_ok());
+    });
+}
+
+/// An executor that goes on where it stopped.
+fn feed() -> FakeExecutor {
+    let mut feed = FakeExecutor::reader("fs_read");
+    feed.manifest = feed.manifest.replace("[contract]\n", "[contract]\ncarries = true\n");
+    feed.schema = feed
+        .schema
+        .replace("\"text\":{\"type\":\"string\"}", "\"text\":{\"type\":\"string\"},\"seen\":{\"type\":\"string\"}");
+    feed.schema = feed
+        .schema
+        .replace("\"size\":{\"type\":\"integer\"}", "\"size\":{\"type\":\"integer\"},\"seen\":{\"type\":\"string\"}");
+    assert_eq!(feed.schema.matches("seen").count(), 2, "{}", feed.schema);
+    feed
+}
+
+/// What the call of a firing is given as `seen`, when its result leaves `leaves` for the next.
+async fn carried(world: &World, number: u64, key: &str, path: &str, leaves: &Value) -> String {
+    let fire = FireAsk { number, key: key.to_owned() };
+    let (fired, _) = world.door().await.fire_ask(NO, fire, []).await.unwrap();
+    *world.sandbox.result.borrow_mut() = leaves.clone();
+    let planner = world.planner(1).await;
+    let path = [sealed(&json!({ "path": path }))];
+    let _ = ran(planner.act(NO, act(fired.turn, 1, "fs_read"), path).await.unwrap().0);
+    let arguments = world.sandbox.arguments.borrow().last().cloned().unwrap();
+    serde_json::from_slice::<Value>(&arguments).unwrap()["seen"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn call_at_a_set_time_goes_on_where_the_last_one_of_its_schedule_stopped() {
+    run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let feed = feed();
+        let world = World::settled(folder.path(), vec![feed.clone()], &[&feed]).await;
+        let leaves = |seen: &str| json!({"ok": true, "content": "x", "seen": seen});
+        for _ in 0..2 {
+            fires(&world, "cli:uid:1000", "cli:uid:1000", ScheduleKind::Ask).await.unwrap();
+        }
+        let (a, monday, tuesday) = ("notes/a.md", "2026-11-24T08:00:00", "2026-11-25T08:00:00");
+        assert_eq!(carried(&world, 1, monday, a, &leaves("one")).await, "");
+        // The same due time once more, because nobody knows whether its answer arrived: nothing is passed over.
+        assert_eq!(carried(&world, 1, monday, a, &leaves("one two")).await, "");
+        assert_eq!(carried(&world, 1, tuesday, a, &leaves("three")).await, "one two");
+        // Another schedule and another call have their own.
+        assert_eq!(carried(&world, 2, tuesday, a, &leaves("other")).await, "");
+        assert_eq!(carried(&world, 1, tuesday, "notes/b.md", &leaves("other")).await, "");
+        // What failed leaves nothing, and what is too long is not kept.
+        let failed = json!({"ok": false, "error": {"class": "NotFound", "message": "x"}, "seen": "no"});
+        assert_eq!(carried(&world, 1, "2026-11-26T08:00:00", a, &failed).await, "three");
+        assert_eq!(carried(&world, 1, "2026-11-27T08:00:00", a, &leaves(&"x".repeat(5_000))).await, "three");
+        assert_eq!(carried(&world, 1, "2026-11-28T08:00:00", a, &leaves("four")).await, "three");
+        // In a turn in which somebody speaks nothing is carried, and no planner sets it.
+        let turn = world.say("read notes/a.md").await;
+        let planner = world.planner(1).await;
+        let forged = [sealed(&json!({"path": a, "seen": "forged"}))];
+        assert_eq!(denied(planner.act(NO, act(turn, 1, "fs_read"), forged).await.unwrap().0), "arguments.reserved");
+        let _ = ran(planner.act(NO, act(turn, 2, "fs_read"), [sealed(&json!({"path": a}))]).await.unwrap().0);
+        let last = world.sandbox.arguments.borrow().last().cloned().unwrap();
+        assert!(!String::from_utf8(last).unwrap().contains("seen"));
+    });
+}
+
+#[test]
+fn value_other_than_the_reported_one_is_not_carried() {
+    run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let feed = feed();
+        let world = World::settled(folder.path(), vec![feed.clone()], &[&feed]).await;
+        fires(&world, "cli:uid:1000", "cli:uid:1000", ScheduleKind::Ask).await.unwrap();
+        let fire = FireAsk { number: 1, key: "2026-11-24T08:00:00".to_owned() };
+        let (fired, _) = world.door().await.fire_ask(NO, fire, []).await.unwrap();
+        *world.sandbox.result.borrow_mut() = json!({"ok": true, "content": "x", "seen": "one"});
+        world.sandbox.lie.set(Lie::WrongValue);
+        let planner = world.planner(1).await;
+        let asked = planner.act(NO, act(fired.turn, 1, "fs_read"), [sealed(&json!({"path": "notes/a.md"}))]).await;
+        assert!(matches!(asked, Err(RpcError::Refused(_))), "{asked:?}");
+        world.sandbox.lie.set(Lie::None);
+        assert_eq!(carried(&world, 1, "2026-11-25T08:00:00", "notes/a.md", &json!({"ok": true})).await, "");
     });
 }

@@ -17,7 +17,7 @@ const CLOSED: [&str; 2] = ["executors", PEOPLE];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 58] = [
+pub const SHIPPED: [&str; 59] = [
     "archive_pack",
     "archive_unpack",
     "calendar_add",
@@ -32,6 +32,7 @@ pub const SHIPPED: [&str; 58] = [
     "csv_query",
     "doc_find",
     "doc_text",
+    "feed_read",
     "file_get",
     "fs_append",
     "fs_count",

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::commands;
 use super::pattern::{self, Part, SlotKind};
-use super::{Capability, Class, HOME, Manifest, OWN, PLACE, Role, Schema};
+use super::{Capability, Class, HOME, Manifest, OWN, PLACE, Role, SEEN, Schema};
 
 /// The longest text that counts as an atom, in characters (design: policy §7).
 pub const MAX_ATOM: u64 = 64;
@@ -61,6 +61,13 @@ pub fn lint(manifest: &Manifest, schema: &Schema) -> Vec<LintFinding> {
         })
     {
         find("lint.home", format!("`home_place` needs the arguments `{PLACE}` and `{HOME}`, both texts"));
+    }
+    if manifest.contract.carries
+        && ![schema.input(), schema.output()]
+            .iter()
+            .all(|side| schema.part(side, &crate::json::child("", SEEN)).is_some_and(|part| is_type(part, "string")))
+    {
+        find("lint.carries", format!("`carries` needs the argument `{SEEN}` and the same in the result, both texts"));
     }
     let is_path = |pointer: &String| manifest.args.get(pointer) == Some(&Role::Path);
     if manifest.contract.keeps && manifest.contract.undo.is_none() {

@@ -50,7 +50,7 @@ pub struct ProcessParts<'a> {
     /// The file library of the executors.
     pub library: [(&'a str, &'a [u8]); 8],
     /// What makes Python's own modules use the connections.
-    pub net: [(&'static str, &'static [u8]); 8],
+    pub net: [(&'static str, &'static [u8]); 9],
     /// The ends of its connections.
     pub connections: &'a [OwnedFd],
     /// What it is shown of what is granted.

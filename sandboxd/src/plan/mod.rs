@@ -88,6 +88,8 @@ pub const NET_FILE: &str = "/metnos/net.py";
 pub const WEB_FILE: &str = "/metnos/web.py";
 /// What executors of mail share, in the sandbox.
 pub const MAIL_FILE: &str = "/metnos/mail.py";
+/// What executors share that open an address which was asked for, in the sandbox.
+pub const PAGE_FILE: &str = "/metnos/page.py";
 /// What executors that change a mailbox share, in the sandbox.
 pub const MAILBOX_FILE: &str = "/metnos/mailbox.py";
 /// What executors of the house share, in the sandbox.

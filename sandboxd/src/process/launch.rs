@@ -16,7 +16,8 @@ use crate::confine::order;
 use crate::confine::seccomp::{Filter, ListError, Runs, Stage};
 use crate::plan::{
     CALENDAR_FILE, CHANGES_FILE, CONTACTS_FILE, DOCUMENTS_FILE, FILES_FILE, FIND_FILE, HOUSE_FILE, LISTS_FILE,
-    MAIL_FILE, MAILBOX_FILE, NET_FILE, Namespace, PROGRAMS_FILE, Plan, SENDING_FILE, TABLES_FILE, WALK_FILE, WEB_FILE,
+    MAIL_FILE, MAILBOX_FILE, NET_FILE, Namespace, PAGE_FILE, PROGRAMS_FILE, Plan, SENDING_FILE, TABLES_FILE, WALK_FILE,
+    WEB_FILE,
 };
 use crate::process::frames::{self, Instruction};
 use crate::process::groups::{Group, Groups};
@@ -54,6 +55,8 @@ pub const CHANGES: &[u8] = include_bytes!("../../../executors/host/changes.py");
 pub const HOUSE: &[u8] = include_bytes!("../../../executors/host/home.py");
 /// What executors that send mail share, part of this binary.
 pub const SENDING: &[u8] = include_bytes!("../../../executors/host/sending.py");
+/// What executors share that open an address which was asked for, part of this binary.
+pub const PAGE: &[u8] = include_bytes!("../../../executors/host/page.py");
 /// What executors that change a mailbox share, part of this binary.
 pub const MAILBOX: &[u8] = include_bytes!("../../../executors/host/mailbox.py");
 /// What executors of mail share, part of this binary.
@@ -225,7 +228,7 @@ impl Launcher {
     /// The digest of what makes Python's own modules use a call's connections, with what executors with network share.
     #[must_use]
     pub fn net_digest() -> Blake3 {
-        Blake3::of(&[NET, WEB, MAIL, MAILBOX, SENDING, CALENDAR, CHANGES, HOUSE].concat())
+        Blake3::of(&[NET, WEB, PAGE, MAIL, MAILBOX, SENDING, CALENDAR, CHANGES, HOUSE].concat())
     }
 
     /// Whether the plan was made for what this sandboxd has.
@@ -308,6 +311,7 @@ impl Launcher {
                     net: [
                         (NET_FILE, NET),
                         (WEB_FILE, WEB),
+                        (PAGE_FILE, PAGE),
                         (MAIL_FILE, MAIL),
                         (MAILBOX_FILE, MAILBOX),
                         (SENDING_FILE, SENDING),

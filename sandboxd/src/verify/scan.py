@@ -17,7 +17,7 @@ MODULES = frozenset((
 PROGRAMS = frozenset(("subprocess", "_posixsubprocess"))
 NETWORK = frozenset(("socket", "_socket", "ssl", "_ssl", "asyncio", "selectors", "socketserver", "ftplib", "smtplib", "poplib", "imaplib", "telnetlib"))
 # One of the two is there, by the version; and the file library comes with the host.
-STANDARD = sys.stdlib_module_names | {"_sha2", "_sha256", "metnos_files", "metnos_walk", "metnos_find", "metnos_lists", "metnos_contacts", "metnos_programs", "metnos_documents", "metnos_tables", "metnos_web", "metnos_mail", "metnos_mailbox", "metnos_sending", "metnos_calendar", "metnos_changes", "metnos_home"}
+STANDARD = sys.stdlib_module_names | {"_sha2", "_sha256", "metnos_files", "metnos_walk", "metnos_find", "metnos_lists", "metnos_contacts", "metnos_programs", "metnos_documents", "metnos_tables", "metnos_web", "metnos_page", "metnos_mail", "metnos_mailbox", "metnos_sending", "metnos_calendar", "metnos_changes", "metnos_home"}
 # Longer texts of nothing but such letters are no texts.
 BLOB = 1024
 LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-\n")

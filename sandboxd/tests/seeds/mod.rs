@@ -23,7 +23,7 @@ macro_rules! seeds {
 seeds! {
     "archive_pack" "archive_unpack" "calendar_add" "calendar_cancel" "calendar_events" "calendar_find_free"
     "calendar_move" "calendar_restore" "clock_now" "contact_add" "contact_find" "csv_query" "doc_find" "doc_text"
-    "file_get" "fs_append" "fs_count" "fs_delete" "fs_find" "fs_hash" "fs_list" "fs_move" "fs_read" "fs_restore"
+    "feed_read" "file_get" "fs_append" "fs_count" "fs_delete" "fs_find" "fs_hash" "fs_list" "fs_move" "fs_read" "fs_restore"
     "fs_write" "home_act" "home_list" "home_restore" "home_secure" "home_state" "image_info" "imap_fetch"
     "imap_fetch_headers" "imap_flag" "imap_move" "imap_restore" "imap_search" "imap_status" "inbox_add" "json_query"
     "list_read" "list_remove" "llm_classify" "llm_summarise" "note_add" "note_read" "notify" "pdf_text" "shell_run"

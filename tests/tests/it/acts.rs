@@ -6,7 +6,7 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 58] = [
+const SEEDS: [&str; 59] = [
     "archive_pack",
     "archive_unpack",
     "calendar_add",
@@ -21,6 +21,7 @@ const SEEDS: [&str; 58] = [
     "csv_query",
     "doc_find",
     "doc_text",
+    "feed_read",
     "file_get",
     "fs_append",
     "fs_count",

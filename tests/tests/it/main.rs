@@ -19,6 +19,7 @@ mod documents;
 mod doors;
 mod drafts;
 mod family;
+mod feeds;
 mod files;
 mod first_hour;
 mod fitness;

@@ -11,16 +11,16 @@ use metnos_tests::procfs::{self, Status};
 use serde_json::Value;
 
 /// What the set meets outside.
-struct World {
+pub(crate) struct World {
     servers: Child,
     folder: tempfile::TempDir,
     names: u16,
-    http: u16,
+    pub(crate) http: u16,
     https: u16,
 }
 
 impl World {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         certificate(folder.path(), &["site.example", "turns.example"]);
@@ -40,7 +40,7 @@ impl World {
     }
 
     /// A set that may reach it.
-    fn set(&self) -> Instance {
+    pub(crate) fn set(&self) -> Instance {
         self.set_of(Plan::new())
     }
 

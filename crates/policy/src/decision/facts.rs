@@ -50,6 +50,8 @@ pub struct Callable<'a> {
     pub personal: bool,
     /// A call that names no place is about that of the household, which policyd sets.
     pub at_home: bool,
+    /// Whether it goes on at a set time where its last call stopped, which policyd keeps.
+    pub carries: bool,
 }
 
 impl<'a> Callable<'a> {
@@ -63,6 +65,7 @@ impl<'a> Callable<'a> {
             undoable: manifest.contract.undo.is_some(),
             personal: manifest.contract.own_file.is_some(),
             at_home: manifest.contract.home_place,
+            carries: manifest.contract.carries,
         }
     }
 }

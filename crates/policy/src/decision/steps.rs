@@ -29,7 +29,7 @@ pub const MAX_HANDLES: usize = HANDLES.all;
 /// The most bytes of results kept for all turns together, when another call begins.
 pub const MAX_KEPT_BYTES: usize = KEPT_BYTES.all;
 
-pub use metnos_proto::executor::{HOME, KEEP, OWN};
+pub use metnos_proto::executor::{HOME, KEEP, OWN, SEEN};
 
 /// The rule that denies a quarantined executor.
 pub const QUARANTINED: &str = "executor.quarantined";
@@ -364,6 +364,10 @@ fn unfit(facts: &Facts<'_>, callable: Callable<'_>, given: &Given<'_>) -> Option
     if callable.at_home && parsed.value().get(HOME).is_some() {
         let why = format!("`{HOME}` is set by policyd alone: it is the place that the owner has written into USER.md");
         return Some(invalid("arguments.reserved", why).with_remedy("leave it out, or name a place"));
+    }
+    if callable.carries && parsed.value().get(SEEN).is_some() {
+        let why = format!("`{SEEN}` is set by policyd alone: it is what the last call at a set time has left");
+        return Some(invalid("arguments.reserved", why).with_remedy("leave it out"));
     }
     if let Err(refusal) = given.resolved {
         return Some(Verdict {

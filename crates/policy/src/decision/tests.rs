@@ -133,6 +133,7 @@ impl Owned {
             undoable: false,
             personal: false,
             at_home: false,
+            carries: false,
         };
         let mut load = Load::idle(Standing::Owner);
         match drawn.load {

@@ -18,6 +18,7 @@ use metnos_proto::msg::schedule::{
     Which,
 };
 
+use crate::calls::carried::Firing;
 use crate::calls::turns::Turn;
 use crate::people::persons::Persons;
 use crate::people::principal::{Principal, stranger};
@@ -183,6 +184,7 @@ impl Policy {
     /// When the firing was not begun, the person is not known any more or reached by another one's name, or there is no room.
     pub(crate) async fn fire_ask(self: &Rc<Self>, ask: FireAsk) -> Result<(Fired, String), Refusal> {
         let FireAsk { number, key } = ask;
+        let firing = Firing { number, key: key.clone() };
         let asked = self.base.memory.ask_fired(TraceId::NONE, AskFired { number, key }, []).await;
         let (AskedThen { principal, to, what, lang, frozen }, []) = asked.map_err(RpcError::into_refusal)?;
         let mut principal = self.people.named_principal(&principal)?;
@@ -196,6 +198,7 @@ impl Policy {
         let (now, world) = (self.base.clock.monotonic_ms(), self.people.world(&principal));
         let mut opened = Turn::new(trace, principal, world, &what, now);
         opened.flow.attended = false;
+        opened.firing = Some(firing);
         opened.flow.reads_only = true;
         opened.flow.frozen = frozen.into_iter().collect();
         let evicted = self.calls.turns.borrow_mut().open(turn, opened, now)?;
