@@ -31,6 +31,9 @@ pub enum Error {
     /// What is on the disk is not what was written.
     #[error("the chronicle was altered: {0}")]
     Altered(String),
+    /// What lies encrypted does not open with the keys that are there.
+    #[error("what lies encrypted does not open: {0}")]
+    Locked(String),
     /// The words do not fit.
     #[error("{0}")]
     Refused(#[from] Refusal),
@@ -64,7 +67,7 @@ impl Error {
                 [Errno::NOSPC, Errno::DQUOT].iter().any(|errno| source.raw_os_error() == Some(errno.raw_os_error()))
             }
             Self::Sqlite { source, .. } => source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
-            Self::Altered(_) | Self::Refused(_) | Self::Killed(_) | Self::Version { .. } => false,
+            Self::Altered(_) | Self::Locked(_) | Self::Refused(_) | Self::Killed(_) | Self::Version { .. } => false,
         }
     }
 
@@ -73,7 +76,7 @@ impl Error {
         match self {
             Self::Io { source, .. } => source.raw_os_error() == Some(rustix::io::Errno::ROFS.raw_os_error()),
             Self::Sqlite { source, .. } => source.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly),
-            Self::Altered(_) | Self::Refused(_) | Self::Killed(_) | Self::Version { .. } => false,
+            Self::Altered(_) | Self::Locked(_) | Self::Refused(_) | Self::Killed(_) | Self::Version { .. } => false,
         }
     }
 
@@ -100,6 +103,8 @@ impl Error {
             }
             Self::Altered(_) => Refusal::new(RefusalCode::Unavailable, "chronicle.altered", format!("nothing is recorded: {self}"))
                 .remedy("`metnosctl audit verify` shows where; restore .audit from a backup, or move .audit/index.sqlite away once the loss is understood"),
+            Self::Locked(_) => Refusal::new(RefusalCode::Unavailable, "chronicle.locked", format!("memory cannot be read: {self}"))
+                .remedy("restore .audit/keys and .policy/vault.key, both from the same backup"),
             Self::Killed(_) => Refusal::new(RefusalCode::Internal, "memory.killed", self.to_string()),
         }
     }

@@ -19,6 +19,16 @@ who-you-are = { $person ->
     [none] I do not know your name. If this house is yours, it stands in USER.md: `metnosctl birth` asks for it.
    *[other] You are { $person }.
 }
+household = { $names ->
+    [none] { $person ->
+        [none] I know nobody here by name yet. The owner tells me with `metnosctl people add NAME`.
+       *[other] Besides you, { $person }, I know nobody here by name yet. The owner tells me with `metnosctl people add NAME`.
+    }
+   *[other] { $person ->
+        [none] I know { $names }.
+       *[other] I know you, { $person }, and also { $names }.
+    }
+}
 help = I can do what you ask in words like these:
 help-nothing = I have no executor that I could call yet; `metnosctl executor list` shows why.
 doubt-unknown = I am not sure what you mean, so I did nothing.
@@ -828,7 +838,7 @@ refusal = { $rule ->
     [profile-paths] that path lies outside of what I can see for this. Copy what you need into the workspace
     [door-listens] this chat waits for reminders already
     [schedule-unknown] I find no reminder like that. Ask “what is planned?” to see them; I changed nothing
-    [schedule-several] more than one reminder may be meant, so I changed nothing. Ask “what is planned?”, and name the one that you mean
+    [schedule-several] more than one reminder may be meant, so I changed nothing. Say which one, such as “cancel the first one”
     [schedule-shown] I do not know which one you mean. Ask “what is planned?” first, then say for instance “cancel the second reminder”
     [schedule-form] a reminder has one line, of at most about 500 letters, so I planned nothing. Say it shorter
     [schedule-full] too many reminders are planned already. Cancel some of them first

@@ -19,6 +19,16 @@ who-you-are = { $person ->
     [none] Non so come ti chiami. Se la casa è tua, il nome sta in USER.md: lo chiede `metnosctl birth`.
    *[other] Sei { $person }.
 }
+household = { $names ->
+    [none] { $person ->
+        [none] Non conosco ancora nessuno per nome. Me lo dice il proprietario, con `metnosctl people add NOME`.
+       *[other] Oltre a te, { $person }, non conosco ancora nessuno per nome. Me lo dice il proprietario, con `metnosctl people add NOME`.
+    }
+   *[other] { $person ->
+        [none] Conosco { $names }.
+       *[other] Conosco te, { $person }, e poi { $names }.
+    }
+}
 help = So fare quello che chiedi con parole come queste:
 help-nothing = Non ho ancora nessun executor da chiamare; `metnosctl executor list` mostra il perché.
 doubt-unknown = Non sono sicuro di aver capito, quindi non ho fatto nulla.
@@ -827,7 +837,7 @@ refusal = { $rule ->
     [quota-concurrent] troppe chiamate insieme: riprova tra un momento
     [door-listens] questa chat aspetta già i promemoria
     [schedule-unknown] non trovo un promemoria così. Chiedi «cosa c'è in programma?» per vederli; non ho cambiato niente
-    [schedule-several] i promemoria che potresti intendere sono più di uno, quindi non ho cambiato niente. Chiedi «cosa c'è in programma?» e di' quale
+    [schedule-several] i promemoria che potresti intendere sono più di uno, quindi non ho cambiato niente. Di' quale, per esempio «annulla il primo»
     [schedule-shown] non so quale intendi. Chiedi prima «cosa c'è in programma?», poi di' per esempio «cancella il secondo promemoria»
     [schedule-form] un promemoria sta su una riga, di circa 500 lettere al massimo, quindi non ho programmato niente. Dillo più in breve
     [schedule-full] ci sono già troppi promemoria in programma. Prima cancellane qualcuno
@@ -888,6 +898,7 @@ refusal = { $rule ->
     [chronicle-anchor] il registro non è quello che era stato firmato, quindi non si decide nulla: il proprietario guardi `metnosctl audit verify`
     [chronicle-disk_full] il disco è pieno, quindi non si può registrare nulla: fai spazio
     [chronicle-keys] ci sono già troppe persone diverse di cui si tiene memoria, e di un’altra non si scrive nulla: il proprietario tolga chi non serve più
+    [chronicle-locked] la memoria è cifrata e con le chiavi che ci sono non si apre: il proprietario rimetta `.audit/keys` e `.policy/vault.key` dalla stessa copia di riserva
     [chronicle-read_only] il disco si può solo leggere, quindi non si può registrare nulla: chi cura la macchina guardi `metnosctl doctor`
     [chronicle-unproven] la memoria non ha ancora mostrato che il registro è quello firmato, quindi non si decide nulla: riprova tra un momento
     [chronicle-unsigned] il registro non si è potuto firmare, quindi non si fa nulla: riprova tra un momento

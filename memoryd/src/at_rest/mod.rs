@@ -239,7 +239,7 @@ impl Keys {
     /// # Errors
     /// When it was encrypted for another principal, or is not what was written.
     pub fn open_text(&self, principal: &str, sealed: &[u8]) -> Result<String> {
-        let wrong = || Error::Altered(format!("a text of {principal} in a table does not open with its key"));
+        let wrong = || Error::Locked(format!("a text of {principal} in a table does not open with its key"));
         let bytes = match sealed.split_first() {
             None => return Ok(String::new()),
             Some((&SEALED, sealed)) => {

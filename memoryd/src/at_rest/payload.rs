@@ -43,7 +43,7 @@ impl Keys {
         };
         let wrong = || {
             let what = "its payload does not open with the key of its principal in `.audit/keys`";
-            Error::Altered(format!("line {seq}: {what}; where that file was lost, restore it from a backup"))
+            Error::Locked(format!("line {seq}: {what}"))
         };
         let bytes = BASE64.decode(sealed.as_bytes()).map_err(|_| wrong())?;
         let opened = self.with(

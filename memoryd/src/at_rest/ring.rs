@@ -84,8 +84,8 @@ impl Ring {
     }
 
     fn wrong(&self, line: usize) -> Error {
-        Error::Altered(format!(
-            "{} line {line} does not open with the vault's key: `.policy/vault.key` or this file is another than it was; restore \
+        Error::Locked(format!(
+            "{} line {line} does not open with the vault's key: `.policy/vault.key` or this file is another than it was. Restore \
              both from the same backup",
             self.path.display()
         ))

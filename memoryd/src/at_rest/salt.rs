@@ -6,13 +6,12 @@
 use std::borrow::Cow;
 
 use data_encoding::BASE64URL_NOPAD;
+pub use metnos_proto::chain::SALT_KEY;
 use metnos_proto::chain::sha256;
 use metnos_proto::ids::{Sha256, TurnId};
 
 use super::Keys;
 
-/// The key of the salt. It sorts before every key of a payload, all of which begin with a small letter.
-pub const SALT_KEY: &str = "_";
 /// How long a salt is, in bytes.
 const SALT_BYTES: usize = 16;
 const SALT: (&str, &str) = ("{\"_\":\"", "\"");

@@ -72,6 +72,9 @@ impl Tail {
     }
 }
 
+/// Lines as they are appended, and of each where it begins and how long it is, in bytes.
+pub type FileLines = (Vec<u8>, Vec<(u64, u64)>);
+
 /// The folder of day files.
 #[derive(Debug)]
 pub struct Log {
@@ -258,11 +261,11 @@ impl Log {
         Ok(event)
     }
 
-    /// The lines of events as they lie in the file, and where each begins and how long it is.
+    /// The lines of events as they lie in the file, one behind the other, and of each where it begins and how long it is.
     ///
     /// # Errors
     /// When a principal has no key, and none can be made.
-    pub fn to_file(&self, events: &[Event]) -> Result<(Vec<u8>, Vec<(u64, u64)>)> {
+    pub fn to_file(&self, events: &[Event]) -> Result<FileLines> {
         let (mut bytes, mut spans) = (Vec::new(), Vec::with_capacity(events.len()));
         for event in events {
             let line = to_line_with(event, &self.keys.to_file(event.seq, &event.peer, &event.payload)?);

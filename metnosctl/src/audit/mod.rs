@@ -5,6 +5,7 @@ pub mod proof;
 pub mod search;
 pub mod witness;
 
+use metnos_proto::chain::SALT_KEY;
 use metnos_proto::doc::chronicle::EventLine;
 use metnos_proto::edges::CtlMemoryd;
 use metnos_proto::ids::TraceId;
@@ -122,7 +123,8 @@ fn gist(payload: &Value) -> String {
         return format!("sealed, {bytes} bytes {shown}").trim_end().to_owned();
     }
     let place = |key: &str| STORY.iter().position(|known| *known == key).unwrap_or(STORY.len());
-    let mut fields: Vec<(&String, &Value)> = object.iter().filter(|(_, value)| is_informative(value)).collect();
+    let mut fields: Vec<(&String, &Value)> =
+        object.iter().filter(|(key, value)| *key != SALT_KEY && is_informative(value)).collect();
     fields.sort_by_key(|(key, _)| place(key));
     let shown: Vec<String> = fields.iter().map(|(key, value)| format!("{key}={}", scalar(value))).collect();
     shortened(&shown.join(" "), MAX_SHOWN)
@@ -286,6 +288,7 @@ mod tests {
         let gist = gist(&json!({ "a": "one\ntwo", "b": null, "c": {"d": 1}, "e": long }));
         assert!(gist.starts_with("a=one\\ntwo e=xxx"));
         assert_eq!(gist.chars().count(), MAX_SHOWN + 1);
+        assert_eq!(super::gist(&json!({ "_": "qWu7JseMx_c6p", "a": 1 })), "a=1", "the salt says nothing");
     }
 
     #[test]

@@ -100,6 +100,10 @@ pub fn is_sealed(payload: &[u8]) -> bool {
     payload.starts_with(SEALED)
 }
 
+/// The key of a payload under which its salt stands, where it lies encrypted. It sorts before every other key of a payload, all of
+/// which begin with a small letter.
+pub const SALT_KEY: &str = "_";
+
 /// What begins and ends the payload of a line that lies encrypted in a file of the chronicle. What is between is its bytes in base 64:
 /// without the key of its principal the line's place in the chain can be checked, and its payload cannot.
 pub const ENCRYPTED: (&str, &str) = ("{\"encrypted\":\"", "\"}");

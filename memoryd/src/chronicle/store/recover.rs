@@ -51,9 +51,15 @@ pub fn catch_up(log: &mut Log, index: &Index, view: &mut View, faults: &mut dyn 
 /// The last event that the index knows, checked against the log.
 fn known_head(log: &Log, index: &Index) -> Result<(Head, Option<Place>)> {
     let Some(row) = index.head()? else { return Ok((Head::EMPTY, None)) };
-    let event = log
-        .read(row.place)
-        .map_err(|error| Error::Altered(format!("event {} is in the index and not in the log: {error}", row.seq)))?;
+    let event = log.read(row.place).map_err(|error| {
+        // A lost key is no forgery: the start says which file is missing.
+        let locked = matches!(error, Error::Locked(_));
+        if locked {
+            error
+        } else {
+            Error::Altered(format!("event {} is in the index and not in the log: {error}", row.seq))
+        }
+    })?;
     if event.seq != row.seq || event.hash != row.hash || event.computed_hash() != row.hash {
         let name = file_name(row.place.day);
         return Err(Error::Altered(format!(
@@ -97,8 +103,8 @@ impl Cursor {
                 }
             };
             let parsed = match parsed {
-                // A payload that does not open is no torn end: without its key nothing is mended.
-                Ok(event) if event.computed_hash() == event.hash => Ok(log.opened(event)?),
+                // A payload that does not open is no torn end: somebody else has added the line, or its key is lost.
+                Ok(event) if event.computed_hash() == event.hash => Ok(log.opened(event).map_err(as_altered)?),
                 other => other.map_err(|error| error.to_string()),
             };
             match parsed.and_then(|event| self.continues(event, lines.day())) {
@@ -167,6 +173,11 @@ pub fn apply(log: &Log, index: &Index, view: &mut View, events: &[Placed]) -> Re
             Err(error)
         }
     }
+}
+
+/// Of a line that the index does not know nobody can say that memoryd has written it.
+fn as_altered(error: Error) -> Error {
+    if matches!(error, Error::Locked(_)) { Error::Altered(error.to_string()) } else { error }
 }
 
 fn is_event(line: &[u8]) -> bool {

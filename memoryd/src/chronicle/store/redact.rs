@@ -67,7 +67,7 @@ pub fn carry_out(log: &Log, index: &Index, view: &mut View, faults: &mut dyn Fau
         // A line that is torn inside its payload is what an interrupted redaction leaves: its place is known.
         match log.read(row.place) {
             Ok(event) if event.is_redacted() => continue,
-            Ok(_) | Err(Error::Altered(_)) => {}
+            Ok(_) | Err(Error::Altered(_) | Error::Locked(_)) => {}
             Err(error) => return Err(error),
         }
         write_redaction_mark(log, &row, faults)?;
