@@ -16,6 +16,8 @@ pub enum InstanceQuestion {
     Butler,
     /// Who the caller is.
     Person,
+    /// Who is known by name.
+    Household,
     /// A goodbye.
     Goodbye,
     /// A wish for the night.
@@ -195,6 +197,41 @@ const GOOD_NIGHT: [(&str, Lang); 12] = [
     ("vado a letto", Lang::It),
 ];
 
+const HOUSEHOLD: [(&str, Lang); 32] = [
+    ("who do you know", Lang::En),
+    ("whom do you know", Lang::En),
+    ("who lives here", Lang::En),
+    ("who lives in this house", Lang::En),
+    ("who is in my family", Lang::En),
+    ("who is in our family", Lang::En),
+    ("who is in the family", Lang::En),
+    ("who's in my family", Lang::En),
+    ("who's in the family", Lang::En),
+    ("who is in the household", Lang::En),
+    ("who are the people you know", Lang::En),
+    ("which people do you know", Lang::En),
+    ("which persons do you know", Lang::En),
+    ("who can i send a message to", Lang::En),
+    ("who can you tell something", Lang::En),
+    ("who is part of the household", Lang::En),
+    ("chi conosci", Lang::It),
+    ("chi conosci in casa", Lang::It),
+    ("chi conosci di noi", Lang::It),
+    ("chi abita qui", Lang::It),
+    ("chi vive qui", Lang::It),
+    ("chi abita in questa casa", Lang::It),
+    ("chi c'è in famiglia", Lang::It),
+    ("chi c'è nella mia famiglia", Lang::It),
+    ("chi c'è nella nostra famiglia", Lang::It),
+    ("chi fa parte della famiglia", Lang::It),
+    ("chi siamo in famiglia", Lang::It),
+    ("chi siamo in casa", Lang::It),
+    ("quali persone conosci", Lang::It),
+    ("che persone conosci", Lang::It),
+    ("a chi posso mandare un messaggio", Lang::It),
+    ("a chi puoi dire qualcosa", Lang::It),
+];
+
 const LANGUAGES: [(&str, Lang); 28] = [
     ("do you speak italian", Lang::En),
     ("do you speak english", Lang::En),
@@ -282,12 +319,13 @@ fn whole(text: &str) -> Option<(InstanceQuestion, Lang)> {
     known(&said).or_else(|| known(without_lead)).or_else(|| without_tail(&said))
 }
 
-const LISTS: [(InstanceQuestion, &[(&str, Lang)]); 9] = [
+const LISTS: [(InstanceQuestion, &[(&str, Lang)]); 10] = [
     (InstanceQuestion::Itself, &ITSELF),
     (InstanceQuestion::Waiting, &WAITING),
     (InstanceQuestion::Approving, &APPROVING),
     (InstanceQuestion::Butler, &BUTLER),
     (InstanceQuestion::Person, &PERSON),
+    (InstanceQuestion::Household, &HOUSEHOLD),
     (InstanceQuestion::Goodbye, &GOODBYE),
     (InstanceQuestion::GoodNight, &GOOD_NIGHT),
     (InstanceQuestion::Languages, &LANGUAGES),

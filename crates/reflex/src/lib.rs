@@ -321,6 +321,7 @@ impl Reflex<'_> {
                     let said = dialogue::introduction(self.envelope, lang);
                     said.unwrap_or_else(|| answer::speech::who_you_are(lang, &self.envelope.home))
                 }
+                instance_questions::InstanceQuestion::Household => answer::speech::household(lang, &self.envelope.home),
                 instance_questions::InstanceQuestion::Person => answer::speech::who_you_are(lang, &self.envelope.home),
             });
         }

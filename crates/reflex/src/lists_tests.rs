@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use metnos_proto::envelope::{Home, Named};
+use metnos_proto::envelope::{Home, Named, PersonNamed};
 
 use crate::testing::{envelope as envelope_of, shipped};
 use crate::*;
@@ -50,13 +50,42 @@ fn a_new_list_of_a_guest_goes_where_everybody_reads() {
 }
 
 #[test]
+fn who_is_known_is_told_by_name() {
+    let mut envelope = envelope_of(shipped(), Lang::En);
+    let said = |text: &str, envelope: &Envelope| match plan(text, envelope) {
+        Reply::Say(said) => said,
+        other @ (Reply::Plan(_)
+        | Reply::Schedule(..)
+        | Reply::Review(..)
+        | Reply::Cannot(_)
+        | Reply::NotUnderstood(_)) => {
+            panic!("{text}: {other:?}")
+        }
+    };
+    assert!(said("who do you know?", &envelope).starts_with("I know nobody here by name yet."));
+    envelope.home.person = "Anna".into();
+    let named = |name: &str| PersonNamed { name: name.to_owned(), also: vec!["dad".to_owned()] };
+    envelope.home.people = ["Marco", "Luca", "Rosa"].map(named).into();
+    assert_eq!(said("who is in my family", &envelope), "I know you, Anna, and also Marco, Luca and Rosa.\n");
+    assert_eq!(said("chi c'è in famiglia?", &envelope), "Conosco te, Anna, e poi Marco, Luca e Rosa.\n");
+    envelope.home.people.truncate(1);
+    assert_eq!(said("chi conosci?", &envelope), "Conosco te, Anna, e poi Marco.\n");
+}
+
+#[test]
 fn a_private_list_is_kept_in_the_speakers_own_folder() {
     let mut envelope = envelope_of(shipped(), Lang::En);
     let path = |text: &str, envelope: &Envelope| match plan(text, envelope) {
         Reply::Plan(plan) => {
             (plan.calls[0].executor.clone(), plan.calls[0].arguments["path"].as_str().unwrap().to_owned())
         }
-        other => panic!("{text}: {other:?}"),
+        other @ (Reply::Say(_)
+        | Reply::Schedule(..)
+        | Reply::Review(..)
+        | Reply::Cannot(_)
+        | Reply::NotUnderstood(_)) => {
+            panic!("{text}: {other:?}")
+        }
     };
     let nobody = plan("add perfume to my private list", &envelope);
     assert!(matches!(&nobody, Reply::Say(said) if said.contains("by name")), "{nobody:?}");

@@ -37,6 +37,7 @@ keys! {
     Welcome = "welcome" ("person"),
     WhoItIs = "who-it-is" ("butler"),
     WhoYouAre = "who-you-are" ("person"),
+    Household = "household" ("person", "names"),
     Help = "help" (),
     HelpNothing = "help-nothing" (),
     DoubtUnknown = "doubt-unknown" (),

@@ -49,6 +49,8 @@ pub(super) struct Ended {
     pub(super) wish: Wish,
 }
 
+/// The rule of a refusal where more than one of what is planned may be meant.
+const SEVERAL: &str = "schedule.several";
 /// The rules that refuse a call of which a reference finds nothing in the result that it points into.
 const NOTHING_THERE: [&str; 2] = ["reference.unknown", "arguments.reference"];
 
@@ -347,8 +349,21 @@ impl Turn {
                 Ok(()) => Ended::new(TurnEnd::Answered, String::new()),
                 Err(error) => self.broken(&error),
             },
-            Err(refusal) => Ended::new(TurnEnd::Unsuccessful, metnos_texts::refusal(lang, &refusal)),
+            Err(refusal) => {
+                let why = metnos_texts::refusal(lang, &refusal);
+                let choice = if refusal.rule == SEVERAL { self.all_planned(lang, home).await } else { String::new() };
+                Ended::new(TurnEnd::Unsuccessful, if choice.is_empty() { why } else { format!("{why}\n{choice}") })
+            }
         }
+    }
+
+    /// All that is planned, as a list to choose from; nothing where it cannot be had.
+    async fn all_planned(&self, lang: Lang, home: (&str, i64)) -> String {
+        let order = Order::List(String::new());
+        let ask = ScheduleOrder { turn: self.id, lang, order: order.clone() };
+        let list = self.planner.policyd.schedule(self.trace, ask, []).await.ok();
+        let list = list.and_then(|(doc, list)| doc.open(list).ok());
+        list.map_or_else(String::new, |list| reminders::told(lang, &order, &list, home).trim_end().to_owned())
     }
 
     /// For a scheduled question that is answered only when there is something to report: the sentence that says so; otherwise empty.

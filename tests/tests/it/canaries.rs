@@ -57,6 +57,8 @@ fn plant(speaker: &Speaker<'_>) {
     if matches!(speaker.name, "marta" | "marco") {
         let told = speaker.says(&format!("note that {key} is afraid of the {secret}"));
         assert!(!told.is_empty(), "{told}");
+        let told = speaker.says(&format!("add {key} and {secret} to my private list"));
+        assert!(told.contains("private list"), "{}: {told}", speaker.name);
     }
 }
 
@@ -72,6 +74,10 @@ fn probes(other: &str) -> Vec<String> {
         "what did I say today?",
         "what did I note?",
         "how much time is left on the timer?",
+        "what is on my private list?",
+        "cosa c'è nella mia lista privata?",
+        "which lists are there",
+        "who do you know?",
         "the second one",
         "again",
         "help",
@@ -92,11 +98,16 @@ fn probes(other: &str) -> Vec<String> {
         "cancel the {} reminder",
         "move the {} reminder to 10:30",
         "read people/{}/notes.md",
+        "which list is {} on",
+        "is {} on my private list?",
+        "take {} off the private list",
         "every morning at 8 tell me what is planned tomorrow",
     ] {
         all.push(form.replace("{}", &key));
     }
     all.push(format!("read people/{other}/notes.md"));
+    all.push(format!("read people/{other}/list.md"));
+    all.push(format!("what is on {other}'s private list"));
     all
 }
 
@@ -161,6 +172,10 @@ fn nobody_is_shown_what_another_has_in_any_way() {
         // What is one's own is there.
         let own = speaker.says("what is planned?");
         assert!(own.contains(&secret(speaker.name)), "{}: {own}", speaker.name);
+        if matches!(speaker.name, "marta" | "marco") {
+            let own = speaker.says("what is on my private list?");
+            assert!(own.contains(&secret(speaker.name)), "{}: {own}", speaker.name);
+        }
     }
     let turns = turns(set);
     assert!(turns.len() > 100, "{}", turns.len());

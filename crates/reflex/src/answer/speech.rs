@@ -67,6 +67,19 @@ pub fn who_you_are(lang: Lang, home: &Home) -> String {
     tell(lang, Key::WhoYouAre, &[("person", person(home).into())]) + "\n"
 }
 
+/// Whom of the household it knows by name.
+#[must_use]
+pub fn household(lang: Lang, home: &Home) -> String {
+    let others: Vec<String> = home.people.iter().map(|one| visible(&one.name)).collect();
+    let and = if lang == Lang::It { " e " } else { " and " };
+    let names = match others.split_last() {
+        None => "none".to_owned(),
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{}{and}{last}", rest.join(", ")),
+    };
+    tell(lang, Key::Household, &[("person", person(home).into()), ("names", (&names).into())]) + "\n"
+}
+
 /// What can be done, by example.
 #[must_use]
 pub fn help(lang: Lang, examples: &[&str]) -> String {
