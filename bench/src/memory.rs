@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use metnos_memoryd::at_rest::{KEY_BYTES, KeyBytes, Keys};
 use metnos_memoryd::chronicle::event::{Draft, Event, EventType, GENESIS};
-use metnos_memoryd::chronicle::line::to_line;
+use metnos_memoryd::chronicle::line::to_line_with;
 use metnos_memoryd::chronicle::log::file_name;
 use metnos_memoryd::chronicle::store::Chronicle;
 use metnos_memoryd::chronicle::time::{Day, SystemClock};
@@ -143,18 +143,20 @@ fn draft(n: u64) -> Draft {
 
 const MORNING: u64 = 1_777_104_720_000;
 
-/// A chronicle of so many lines, written without its daemon.
+/// A chronicle of so many lines, encrypted as memoryd does it, written without its daemon.
 fn write_chronicle(folder: &Path, lines: u64) {
     std::fs::create_dir_all(folder).unwrap();
     let day = Day::of(MORNING);
     let mut file = std::io::BufWriter::new(File::create(folder.join(file_name(day))).unwrap());
-    let mut last = GENESIS;
+    let (keys, mut last) = (keys(folder), GENESIS);
     for n in 0..lines {
         let mut one = draft(n);
         one.parent = None;
+        one.payload = keys.salted(&one.peer, one.turn_id, one.payload);
         let event = Event::seal(one, n + 1, last, MORNING);
         last = event.hash;
-        file.write_all(&to_line(&event)).unwrap();
+        let payload = keys.to_file(event.seq, &event.peer, &event.payload).unwrap();
+        file.write_all(&to_line_with(&event, &payload)).unwrap();
     }
     file.flush().unwrap();
 }
