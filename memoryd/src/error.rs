@@ -31,8 +31,8 @@ pub enum Error {
     /// What is on the disk is not what was written.
     #[error("the chronicle was altered: {0}")]
     Altered(String),
-    /// What lies encrypted does not open with the keys that are there.
-    #[error("what lies encrypted does not open: {0}")]
+    /// Encrypted data cannot be decrypted with the present keys.
+    #[error("encrypted data cannot be decrypted: {0}")]
     Locked(String),
     /// The words do not fit.
     #[error("{0}")]

@@ -35,8 +35,8 @@ impl Opened for Stores {
         let keys = boot
             .key
             .take()
-            .ok_or_else(|| Fatal::from("the supervisor handed over no key: is `.policy/vault.key` there?"))?;
-        // The vault's key itself is given up before anything else is read.
+            .ok_or_else(|| Fatal::from("the supervisor passed no vault key: does `.policy/vault.key` exist?"))?;
+        // The vault key itself is dropped before any other file is read.
         let keys = Keys::open(&instance.join(".audit"), &at_rest::read_key(keys)?)?;
         let memory = Memory::open(instance, SessionId::new(), clock, Box::new(NoFaults), calls, &keys)?;
         Ok(Self { memory: memory.with_machine_zone(&settings.zone), instance: instance.to_owned() })

@@ -177,7 +177,7 @@ pub struct Contract {
     /// Whether a call without a `place` is about the place of the household: policyd sets [`HOME`] to it.
     #[serde(default, skip_serializing_if = "is_no")]
     pub home_place: bool,
-    /// Whether it goes on at a set time where its last call stopped: policyd keeps the text at [`SEEN`] of its result, and sets
+    /// Whether a scheduled call continues where the previous one stopped: policyd stores the text at [`SEEN`] of its result, and sets
     /// [`SEEN`] of the next call of the same schedule to it.
     #[serde(default, skip_serializing_if = "is_no")]
     pub carries: bool,

@@ -1,17 +1,17 @@
-//! What is encrypted on the disk, under which key, and how: words that a person said or was answered lie nowhere below `.audit` and
-//! `.runtime` as they were said (design: people §2).
+//! Encryption at rest: which parts of `.audit` and `.runtime` are encrypted, under which key, and how (design: people §2). No file
+//! there contains the words of a request or of an answer in plain text.
 //!
-//! | where | what is encrypted | what stays readable |
+//! | file | encrypted | in plain text |
 //! |---|---|---|
-//! | a line of the chronicle that has a principal | its payload ([`payload`]) | who, when, which type, which turn, the hashes |
-//! | `recall.sqlite` | each stem, as a keyed digest | whose turn it is, when, how many words it has |
-//! | `medium.sqlite` | messages and summaries | whose, when, which executors were used |
-//! | `schedules.sqlite` | what is reminded or asked, and the words for the time | whose, when it is due |
-//! | `suspended.sqlite` | the state of a turn that waits for an answer | which turn, since when |
+//! | `YYYY-MM-DD.jsonl` | the payload of each line that has a principal ([`payload`]) | principal, time, type, turn, hashes |
+//! | `recall.sqlite` | stems, as keyed digests | principal, time and number of words of each turn |
+//! | `medium.sqlite` | messages and summaries | principal, time, executors used |
+//! | `schedules.sqlite` | the text, and the words for the time | principal, due time |
+//! | `suspended.sqlite` | the state of the turn | turn, time |
 //!
-//! Each principal has a key of its own, made when it says something for the first time and kept in `.audit/keys` ([`ring`]), wrapped
-//! under a key that is derived from the vault's. So a copy of `.audit` and `.runtime` alone can be verified and not read, and one
-//! principal's key opens nothing of another's.
+//! Each principal has its own random key. It is generated with the principal's first event and kept in `.audit/keys` ([`ring`]),
+//! wrapped under a key that is derived from the vault key. A copy of `.audit` and `.runtime` without the vault key can be verified,
+//! but not read. The key of one principal decrypts nothing of another one.
 
 pub mod payload;
 mod ring;
@@ -37,9 +37,9 @@ pub use ring::KEYS_FILE;
 pub const KEY_BYTES: usize = 32;
 /// Bytes of a nonce.
 pub const NONCE_BYTES: usize = 24;
-/// What is no event's number: of a value that stands in no line.
+/// The line number for values outside of the chronicle; events are numbered from 1.
 const NO_LINE: u64 = 0;
-/// How long the digest of a stem is, in bytes: two stems of one person share one once in 2^40 pairs.
+/// Bytes of a stem's digest: with 80 bits, a collision is unlikely below 2^40 stems of one principal.
 const STEM_BYTES: usize = 10;
 
 /// The bytes of a key, wiped when dropped.
@@ -59,16 +59,16 @@ pub fn read_key(file: OwnedFd) -> Result<KeyBytes> {
     Ok(key)
 }
 
-/// What a key is for. The text is the context from which BLAKE3 derives it, so no two uses share a key.
+/// The purpose of a derived key; BLAKE3's `derive_key` takes its text as the context.
 #[derive(Debug, Clone, Copy)]
 enum Use {
     /// Wraps the keys of principals.
     Wrap,
-    /// Encrypts what belongs to no principal.
+    /// Encrypts values without a principal.
     Household,
     /// Salts the digests of payloads.
     Salt,
-    /// Encrypts what a principal's payloads and projections hold.
+    /// Encrypts payloads and columns of a principal.
     Words,
     /// Derives the nonces for that.
     Nonces,
@@ -93,7 +93,7 @@ impl Use {
     }
 }
 
-/// Encrypts and opens values under one key.
+/// Encryption and decryption under one key, XChaCha20-Poly1305.
 struct Cipher {
     words: XChaCha20Poly1305,
     nonces: KeyBytes,
@@ -104,8 +104,8 @@ impl Cipher {
         Self { words: XChaCha20Poly1305::new(&(*Use::Words.of(key)).into()), nonces: Use::Nonces.of(key) }
     }
 
-    /// The value behind its nonce, bound to a line. The nonce is a keyed digest of both, so that it is never used for two values,
-    /// whatever becomes of the file between two writes of the same line.
+    /// Nonce and ciphertext of a value, with `place` as associated data. The nonce is a keyed digest of both: no nonce is used for
+    /// two values, even if a line is written again after a crash.
     fn seal_line(&self, place: &[u8], value: &[u8]) -> Result<Vec<u8>> {
         let mut hasher = blake3::Hasher::new_keyed(&self.nonces);
         hasher.update(&(place.len() as u64).to_le_bytes()).update(place).update(value);
@@ -114,7 +114,7 @@ impl Cipher {
         self.seal(nonce, place, value)
     }
 
-    /// The value behind a random nonce, so that the same value twice does not look the same.
+    /// Nonce and ciphertext of a value, with a random nonce: equal values have different ciphertexts.
     fn seal_anew(&self, place: &[u8], value: &[u8]) -> Result<Vec<u8>> {
         let mut nonce = [0; NONCE_BYTES];
         getrandom::fill(&mut nonce)
@@ -146,7 +146,7 @@ impl PrincipalKeys {
     }
 }
 
-/// The keys at work. Copies share them.
+/// The keys of all principals. Clones share them.
 #[derive(Clone)]
 pub struct Keys(Option<Arc<Inner>>);
 
@@ -163,31 +163,31 @@ impl std::fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// No keys: everything lies as it is. For indexes that live in memory, and for tests and benchmarks of single parts.
+    /// No keys: nothing is encrypted. For indexes in memory, and for tests of single parts.
     #[must_use]
     pub const fn none() -> Self {
         Self(None)
     }
 
-    /// The keys of principals in `folder`, which the vault's key opens.
+    /// Reads the keys in `folder` and unwraps them with the vault key.
     ///
     /// # Errors
-    /// When they cannot be read, or the vault's key is another than it was.
+    /// When the file cannot be read, or was written under another vault key.
     pub fn open(folder: &Path, vault: &KeyBytes) -> Result<Self> {
         let ring = Mutex::new(Ring::open(folder, &Use::Wrap.of(vault))?);
         let household = Cipher::new(&Use::Household.of(vault));
         Ok(Self(Some(Arc::new(Inner { ring, household, salt: Use::Salt.of(vault) }))))
     }
 
-    /// Makes sure that a principal has a key, and that the key is on the disk before anything is encrypted under it.
+    /// Generates a key for a principal that has none. The key is durable before anything is encrypted with it.
     ///
     /// # Errors
-    /// When a new one cannot be made durable.
+    /// When a new key cannot be made durable.
     pub fn ensure(&self, principal: &str) -> Result<()> {
         self.with(principal, |_| Ok(()), || Ok(()))
     }
 
-    /// Does something with the keys of a principal; `without` where nothing is encrypted.
+    /// Calls `with` with the keys of a principal, or `without` if nothing of it is encrypted.
     fn with<T>(
         &self,
         principal: &str,
@@ -199,16 +199,16 @@ impl Keys {
         with(ring.of(principal)?)
     }
 
-    /// Whether what is this principal's is encrypted.
+    /// Whether values of this principal are encrypted.
     #[must_use]
-    pub fn hide(&self, principal: &str) -> bool {
+    pub fn encrypts(&self, principal: &str) -> bool {
         self.0.is_some() && !principal.is_empty()
     }
 
-    /// What a stem of a principal's words is called in the index.
+    /// The token that stands for a stem in the index: a keyed digest, hexadecimal.
     ///
     /// # Errors
-    /// When the principal has no key and none can be made.
+    /// When the principal has no key, and none can be generated.
     pub fn stem(&self, principal: &str, stem: &str) -> Result<String> {
         let digest = |keys: &PrincipalKeys| {
             let digest = blake3::keyed_hash(&keys.stems, stem.as_bytes());
@@ -217,10 +217,10 @@ impl Keys {
         self.with(principal, digest, || Ok(stem.to_owned()))
     }
 
-    /// A text of a principal for a projection; nothing for an empty one.
+    /// Encrypts a text of a principal for a column. An empty text gives no bytes.
     ///
     /// # Errors
-    /// When the principal has no key and none can be made.
+    /// When the principal has no key, and none can be generated.
     pub fn seal_text(&self, principal: &str, text: &str) -> Result<Vec<u8>> {
         if text.is_empty() {
             return Ok(Vec::new());
@@ -234,10 +234,10 @@ impl Keys {
         )
     }
 
-    /// The text that [`Keys::seal_text`] has encrypted; nothing stands for an empty one.
+    /// Decrypts what [`Keys::seal_text`] returned.
     ///
     /// # Errors
-    /// When it was encrypted for another principal, or is not what was written.
+    /// When it was encrypted for another principal, was changed, or is not encrypted.
     pub fn open_text(&self, principal: &str, sealed: &[u8]) -> Result<String> {
         let wrong = || Error::Locked(format!("a text of {principal} in a table does not open with its key"));
         let bytes = match sealed.split_first() {
@@ -246,34 +246,34 @@ impl Keys {
                 let place = place(b"text", principal, NO_LINE);
                 self.with(principal, |keys| keys.cipher.open(&place, sealed).ok_or_else(wrong), || Err(wrong()))?
             }
-            // What is not encrypted was not written with these keys.
+            // These keys never write plain text.
             Some((&BARE, text)) if self.0.is_none() || principal.is_empty() => text.to_vec(),
             Some(_) => return Err(wrong()),
         };
         String::from_utf8(bytes).map_err(|_| wrong())
     }
 
-    /// Bytes that belong to no principal that is known where they are written, for this place.
+    /// Encrypts bytes under the household's key, with `at` as associated data.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// When there is not enough memory.
     pub fn seal_bytes(&self, at: &[u8], bytes: &[u8]) -> Result<Vec<u8>> {
         self.0.as_ref().map_or_else(|| Ok(bytes.to_vec()), |inner| inner.household.seal_anew(at, bytes))
     }
 
-    /// The bytes that [`Keys::seal_bytes`] has encrypted for this place; `None` where they are others.
+    /// Decrypts what [`Keys::seal_bytes`] returned for the same `at`; `None` if it was changed.
     #[must_use]
     pub fn open_bytes(&self, at: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
         self.0.as_ref().map_or_else(|| Some(sealed.to_vec()), |inner| inner.household.open(at, sealed))
     }
 }
 
-/// How a text in a table begins.
+/// First byte of a column in plain text.
 const BARE: u8 = 0;
-/// See [`BARE`].
+/// First byte of an encrypted column.
 const SEALED: u8 = 1;
 
-/// What a value is bound to: what kind it is, whose, and in which line it stands. A principal has no NUL, so no two places read alike.
+/// The associated data of a value: its kind, principal and line number. Principals contain no NUL, so the encoding is unambiguous.
 fn place(kind: &[u8], principal: &str, line: u64) -> Vec<u8> {
     [b"metnos at rest 1\0".as_slice(), kind, b"\0", principal.as_bytes(), b"\0", &line.to_le_bytes()].concat()
 }
@@ -298,10 +298,7 @@ pub mod tests {
         assert_eq!(keys.open_text("telegram:1", &sealed).unwrap(), "il regalo per Bruno");
         assert!(keys.open_text("telegram:2", &sealed).is_err());
         assert!(Keys::none().open_text("telegram:1", &sealed).is_err());
-        assert!(
-            keys.open_text("telegram:1", b"\0il regalo").is_err(),
-            "what is not encrypted was put there by somebody else"
-        );
+        assert!(keys.open_text("telegram:1", b"\0il regalo").is_err(), "plain text is refused");
         assert_eq!(keys.open_text("telegram:1", b"").unwrap(), "");
     }
 

@@ -1,8 +1,8 @@
-//! How the payload of a line lies in the file. In memory, in answers and in exports a payload is the JSON object that its event's
-//! type has, with a salt as its first key ([`super::salt`]); in the file it is `{"encrypted":"BASE64"}`.
+//! The payload of a line as it is stored. In memory, in answers and in exports a payload is the JSON object of its event type, with
+//! a salt as its first key ([`super::salt`]). In the file it is `{"encrypted":"BASE64"}`.
 //!
-//! The chain covers the digest of the salted object and not what lies in the file, so a line that was exported is verified without a
-//! key, and the file's lines are chained without one.
+//! The chain covers the digest of the salted object, not of the ciphertext. So an exported line is verified without a key, and the
+//! chain of the files is followed without one.
 
 use std::borrow::Cow;
 
@@ -19,10 +19,10 @@ pub const fn longest(payload: usize) -> usize {
 }
 
 impl Keys {
-    /// The payload of the line of this number and principal, as it lies in the file.
+    /// Encrypts the payload of the line of this number and principal.
     ///
     /// # Errors
-    /// When the principal has no key and none can be made.
+    /// When the principal has no key, and none can be generated.
     pub fn to_file<'a>(&self, seq: u64, principal: &str, payload: &'a str) -> Result<Cow<'a, str>> {
         let place = place(b"payload", principal, seq);
         let sealed =
@@ -33,16 +33,16 @@ impl Keys {
         })
     }
 
-    /// The payload of the line of this number and principal, from what lies in the file.
+    /// Decrypts the payload of the line of this number and principal; one in plain text is returned unchanged.
     ///
     /// # Errors
-    /// When it is encrypted under a key that is not there, or is not what was written.
+    /// When its key is missing, or it was changed.
     pub fn from_file<'a>(&self, seq: u64, principal: &str, payload: &'a str) -> Result<Cow<'a, str>> {
         let Some(sealed) = payload.strip_prefix(ENCRYPTED.0).and_then(|rest| rest.strip_suffix(ENCRYPTED.1)) else {
             return Ok(Cow::Borrowed(payload));
         };
         let wrong = || {
-            let what = "its payload does not open with the key of its principal in `.audit/keys`";
+            let what = "its payload cannot be decrypted with the key of its principal in `.audit/keys`";
             Error::Locked(format!("line {seq}: {what}"))
         };
         let bytes = BASE64.decode(sealed.as_bytes()).map_err(|_| wrong())?;

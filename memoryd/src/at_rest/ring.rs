@@ -1,5 +1,5 @@
-//! The keys of principals in `.audit/keys`: a line of JSON for each, its key wrapped under one that is derived from the vault's.
-//! The file only grows.
+//! The file `.audit/keys`: one line of JSON for each principal, with its key wrapped under a key that is derived from the vault key.
+//! Lines are only appended.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -34,11 +34,11 @@ struct Line {
     key: String,
 }
 
-/// The keys, and the file that they are kept in.
+/// The keys and their file.
 pub(super) struct Ring {
     path: PathBuf,
     file: File,
-    /// Up to where the file holds whole lines.
+    /// Length of the file up to the last complete line.
     durable: u64,
     wrap: XChaCha20Poly1305,
     keys: HashMap<String, PrincipalKeys>,
@@ -49,8 +49,8 @@ fn io(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
 }
 
 impl Ring {
-    /// Opens the file in `folder`, empty where there was none. Half a line at its end is what a crash has left: nothing was
-    /// encrypted under its key.
+    /// Opens or creates the file in `folder`. An incomplete last line is left by a crash; nothing was encrypted with its key, and it
+    /// is cut off.
     pub(super) fn open(folder: &Path, wrap: &KeyBytes) -> Result<Self> {
         let path = folder.join(KEYS_FILE);
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
@@ -85,7 +85,7 @@ impl Ring {
 
     fn wrong(&self, line: usize) -> Error {
         Error::Locked(format!(
-            "{} line {line} does not open with the vault's key: `.policy/vault.key` or this file is another than it was. Restore \
+            "{} line {line} cannot be unwrapped with the vault key: `.policy/vault.key` or this file was replaced. Restore \
              both from the same backup",
             self.path.display()
         ))
@@ -105,7 +105,7 @@ impl Ring {
         Some((line.principal, key))
     }
 
-    /// The keys of a principal; made where it has none.
+    /// The keys of a principal, generated if it has none.
     pub(super) fn of(&mut self, principal: &str) -> Result<&PrincipalKeys> {
         if !self.keys.contains_key(principal) {
             let key = self.make(principal)?;
@@ -116,7 +116,7 @@ impl Ring {
 
     fn make(&mut self, principal: &str) -> Result<PrincipalKeys> {
         if self.keys.len() >= MAX_KEYS {
-            let why = format!("{MAX_KEYS} principals have a key already; nothing is recorded of another");
+            let why = format!("{MAX_KEYS} principals have a key already, and events of another one are refused");
             return Err(Refusal::new(RefusalCode::Unavailable, "chronicle.keys", why).into());
         }
         let random = |_| Error::io("the kernel gives no random numbers", io::ErrorKind::Other);
@@ -129,7 +129,7 @@ impl Ring {
         let line = Line { principal: principal.to_owned(), key: BASE64.encode(&[nonce.as_slice(), &sealed].concat()) };
         let mut line = serde_json::to_string(&line).map_err(|error| io(&self.path)(error.into()))?;
         line.push('\n');
-        // What an earlier try has left behind a full disk goes first.
+        // An earlier attempt may have written a part of its line before the disk was full.
         self.cut()?;
         let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
         written.map_err(io(&self.path))?;

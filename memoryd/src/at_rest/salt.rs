@@ -1,7 +1,7 @@
-//! The salt of a payload: its first key. It keeps short payloads from being guessed by their digest, which lies beside them unencrypted.
+//! The salt of a payload: its first key. Without it, a short payload could be guessed by its digest, which is stored in plain text.
 //!
-//! It is a keyed digest of turn and payload: the same payload said twice in one turn is recognised, and no two turns show that they
-//! hold the same.
+//! It is a keyed digest of turn and payload. A payload that is repeated within a turn is recognised; equal payloads of two turns
+//! have different digests.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use metnos_proto::ids::{Sha256, TurnId};
 
 use super::Keys;
 
-/// How long a salt is, in bytes.
+/// Bytes of a salt.
 const SALT_BYTES: usize = 16;
 const SALT: (&str, &str) = ("{\"_\":\"", "\"");
-/// How long a salt is as text: [`SALT_BYTES`] in base 64 without padding.
+/// Length of a salt as text: [`SALT_BYTES`] in base 64 without padding.
 const SALT_CHARS: usize = 22;
 
 /// The payload without its salt.
@@ -29,7 +29,7 @@ pub fn unsalted(payload: &str) -> Cow<'_, str> {
 }
 
 impl Keys {
-    /// A payload with its salt; as it is where nothing is encrypted for this principal.
+    /// Adds the salt to a payload; without encryption it is returned unchanged.
     #[must_use]
     pub fn salted(&self, principal: &str, turn: Option<TurnId>, payload: String) -> String {
         let Some(inner) = self.0.as_ref().filter(|_| !principal.is_empty()) else { return payload };
@@ -41,10 +41,10 @@ impl Keys {
         format!("{}{salt}{}{comma}{rest}", SALT.0, SALT.1)
     }
 
-    /// Whether this is the digest of that payload in a line of that turn, whoever's the line is.
+    /// Whether this is the digest of that payload in a line of that turn, for any principal.
     #[must_use]
     pub fn is_digest_of(&self, digest: Sha256, turn: Option<TurnId>, payload: &str) -> bool {
-        // Which principal it is does not enter the salt.
+        // The salt does not depend on the principal.
         let salted = || self.salted("anybody", turn, payload.to_owned());
         digest == sha256(payload.as_bytes()) || digest == sha256(salted().as_bytes())
     }

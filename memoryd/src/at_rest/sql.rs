@@ -1,5 +1,4 @@
-//! The functions by which statements read and write encrypted columns: `sealed(principal, text)` gives what is stored, and
-//! `opened(principal, stored)` the text.
+//! SQL functions for encrypted columns: `sealed(principal, text)` returns the stored bytes, and `opened(principal, bytes)` the text.
 
 use rusqlite::Connection;
 use rusqlite::functions::{Context, FunctionFlags};
@@ -7,7 +6,7 @@ use rusqlite::functions::{Context, FunctionFlags};
 use super::Keys;
 
 impl Keys {
-    /// Has the statements of this connection seal and open with these keys.
+    /// Registers both functions on a connection.
     ///
     /// # Errors
     /// When the database says no.

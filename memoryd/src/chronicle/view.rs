@@ -4,7 +4,7 @@
 //! waits for a word, has its line when it is decided; a call that ran when it ends; a call
 //! that was never seen to end when its turn is closed. The index notes up to which byte the
 //! view is written, in the transaction that adds the events, so that no crash leaves a line
-//! out or writes it twice. Arguments that lie encrypted in the chronicle are withheld: `metnosctl audit` shows them.
+//! out or writes it twice. Arguments that the chronicle encrypts are left out; `metnosctl audit` shows them.
 
 use std::fs::File;
 use std::io::Write;
@@ -276,7 +276,7 @@ fn push(
             sender: &event.peer,
             channel: event.channel.map_or("", metnos_proto::msg::common::Channel::name),
         },
-        input: if log.keys().hide(&event.peer) { withheld(decision) } else { input_of(decision) },
+        input: if log.keys().encrypts(&event.peer) { withheld(decision) } else { input_of(decision) },
         output: exit.output,
         duration_ms: exit.duration_ms,
         cost: 0,
@@ -301,7 +301,7 @@ fn input_of(decision: &PolicyDecision) -> Value {
     }
 }
 
-/// What stands in the place of arguments that lie encrypted in the chronicle: their size.
+/// Placeholder for arguments that the chronicle encrypts: their size.
 fn withheld(decision: &PolicyDecision) -> Value {
     let sealed = chain::sealed(decision.arguments.len(), &serde_json::Map::new());
     serde_json::from_str(&sealed).unwrap_or_default()

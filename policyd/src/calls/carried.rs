@@ -1,8 +1,9 @@
-//! What a call at a set time leaves for the next one of the same schedule, so that an executor that keeps nothing goes on where it
-//! stopped (design: clock §1, `carry`): the text at [`metnos_proto::executor::SEEN`] of its result is that argument of the next.
+//! State that a scheduled call passes to the next call of the same schedule (design: clock §1, `carry`): the text at
+//! [`metnos_proto::executor::SEEN`] of its result becomes that argument of the next call. So a stateless executor can continue where
+//! it stopped.
 //!
-//! It is bound to the schedule, the executor and the other arguments. A due time that is begun again, because nobody knows whether
-//! its answer arrived, is given what it was given before: nothing that was not told is passed over.
+//! The state belongs to the schedule, the executor and the other arguments. If a firing is repeated because its delivery is unsure,
+//! it gets the same state as before: no item is skipped that may not have arrived.
 
 use metnos_proto::ids::Blake3;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -15,12 +16,12 @@ pub(crate) const TABLE: &str = "
         schedule INTEGER NOT NULL, call BLOB NOT NULL, key TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL,
         used INTEGER NOT NULL, PRIMARY KEY (schedule, call)
     ) STRICT, WITHOUT ROWID;";
-/// The longest text that is carried, in bytes.
+/// The longest state, in bytes.
 pub(crate) const MAX_CARRIED: usize = 4_096;
-/// The most texts that are kept; beyond, the one that was used longest ago is forgotten.
+/// The most states that are kept; beyond, the least recently used one is deleted.
 const MAX_KEPT: u32 = 512;
 
-/// A due time of a schedule, in whose turn a call is made.
+/// The firing that opened a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Firing {
     /// The schedule's number.
@@ -29,17 +30,17 @@ pub struct Firing {
     pub key: String,
 }
 
-/// What one call is given and leaves.
+/// The state of one call.
 #[derive(Debug, Clone)]
 pub(crate) struct Carry {
     pub(crate) firing: Firing,
     /// Which call: the digest of executor and arguments.
     pub(crate) call: Blake3,
-    /// What it is given; empty the first time.
+    /// What the previous call left; empty for the first one.
     pub(crate) seen: String,
 }
 
-/// What this call of a firing is given; empty the first time.
+/// What the previous call left for this one; empty for the first one.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -55,7 +56,7 @@ pub(crate) fn seen(db: &Connection, firing: &Firing, call: Blake3) -> rusqlite::
     })
 }
 
-/// Keeps what this call leaves for the next one, at this moment in milliseconds.
+/// Stores the state for the next call.
 ///
 /// # Errors
 /// When it cannot be written; then nothing has changed.

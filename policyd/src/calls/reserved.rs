@@ -1,6 +1,6 @@
 //! The arguments that policyd alone sets: under which name an act keeps what takes it back, the file in the private folder of
-//! the person that a call without a path is about, the place of the household where a call names none, and what the last call at a
-//! set time has left ([`crate::calls::carried`]). They are set after the decision, in what runs.
+//! the person that a call without a path is about, the place of the household where a call names none, and the state of a
+//! scheduled call ([`crate::calls::carried`]). They are set after the decision, in what runs.
 
 use metnos_policy::text::words::Words;
 use metnos_proto::envelope;
@@ -61,7 +61,7 @@ pub(crate) struct Sets<'a> {
     pub(crate) own: Option<&'a str>,
     /// The place of the household.
     pub(crate) home: Option<&'a str>,
-    /// What the last call at a set time has left.
+    /// The state that the previous scheduled call returned.
     pub(crate) seen: Option<&'a str>,
 }
 

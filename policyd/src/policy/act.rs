@@ -105,7 +105,7 @@ impl Policy {
         if let (Some(granted), Ok(arguments)) = (&decided.granted, &arguments) {
             let keep = granted.back.as_ref().map(|back| back.keep.as_str());
             let home = self.home_place(&granted.signed, arguments);
-            carry = self.carry(call.turn, &granted.signed, arguments.value()).await?;
+            carry = self.state_for(call.turn, &granted.signed, arguments.value()).await?;
             let seen = carry.as_ref().map(|carry| carry.seen.as_str()).filter(|seen| !seen.is_empty());
             let sets = reserved::Sets { keep, own: granted.own_path.as_deref(), home: home.as_deref(), seen };
             let completed = reserved::completed(arguments, sets);
@@ -149,7 +149,7 @@ impl Policy {
         }
         let acted = ran?;
         if let Some(carry) = carry {
-            self.carry_on(carried, carry, &acted).await?;
+            self.store_state(carried, carry, &acted).await?;
         }
         match acted {
             Acted::Denied(refusal) => say(refusal),

@@ -1,5 +1,4 @@
-//! A call at a set time goes on where the last one of its schedule stopped: what it is given, and what it leaves
-//! ([`crate::calls::carried`]).
+//! Passes state from one scheduled call to the next ([`crate::calls::carried`]).
 
 use metnos_proto::edge::RpcError;
 use metnos_proto::executor::SEEN;
@@ -18,27 +17,30 @@ use crate::refusals::internal;
 use crate::store::not_durable;
 
 impl Policy {
-    /// What this call is given of the last one of the same kind at a set time; `None` where its executor carries nothing, or
-    /// nothing is due in this turn.
+    /// The state for this call; `None` if its executor has none, or no firing opened this turn.
     ///
     /// # Errors
-    /// When it cannot be read: what goes on from the wrong place would tell everything anew, or nothing.
-    pub(super) async fn carry(&self, turn: TurnId, of: &Signed, arguments: &Value) -> Result<Option<Carry>, Refusal> {
+    /// When it cannot be read: with a wrong state a call would repeat or skip items.
+    pub(super) async fn state_for(
+        &self,
+        turn: TurnId,
+        of: &Signed,
+        arguments: &Value,
+    ) -> Result<Option<Carry>, Refusal> {
         let firing = self.calls.turns.borrow().get(turn).and_then(|turn| turn.firing.clone());
         let Some(firing) = firing.filter(|_| of.manifest.contract.carries) else { return Ok(None) };
         let call = Blake3::of(&[of.manifest.executor.name.as_bytes(), b"\0", &digest(arguments).0].concat());
         let wanted = firing.clone();
         let seen = self.base.store.run(move |db| carried::seen(db, &wanted, call)).await;
-        let seen = seen
-            .map_err(|error| internal(&format!("what the last call at a set time has left cannot be read: {error}")))?;
+        let seen = seen.map_err(|error| internal(&format!("the state of a scheduled call cannot be read: {error}")))?;
         Ok(Some(Carry { firing, call, seen }))
     }
 
-    /// Keeps what a call that has succeeded leaves for the next one.
+    /// Stores the state that a successful call returned.
     ///
     /// # Errors
-    /// When it cannot be kept: its answer is not given then, and the due time is tried again.
-    pub(super) async fn carry_on(
+    /// When it cannot be stored. The call fails then, and the firing is repeated.
+    pub(super) async fn store_state(
         &self,
         (turn, place, trace): (TurnId, CallRef, TraceId),
         carry: Carry,
@@ -47,14 +49,14 @@ impl Policy {
         if !matches!(acted, Acted::Ran(ran) if ran.outcome == Outcome::Ok) {
             return Ok(());
         }
-        let Some(after) = self.left(turn, place, trace).await? else { return Ok(()) };
+        let Some(after) = self.returned_state(turn, place, trace).await? else { return Ok(()) };
         let now_ms = self.base.clock.wall_ms();
         let kept = self.base.store.run(move |db| carried::keep(db, &carry, &after, now_ms)).await;
         kept.map_err(|error| not_durable(&error))
     }
 
-    /// The text that the result of this call leaves, as sandboxd has it; `None` where it leaves none.
-    async fn left(&self, turn: TurnId, place: CallRef, trace: TraceId) -> Result<Option<String>, Refusal> {
+    /// The state in the result of this call, resolved by sandboxd; `None` if there is none.
+    async fn returned_state(&self, turn: TurnId, place: CallRef, trace: TraceId) -> Result<Option<String>, Refusal> {
         let pointer = child("", SEEN);
         let known = {
             let turns = self.calls.turns.borrow();
@@ -69,7 +71,7 @@ impl Policy {
             [value] if digest(value) == known => {
                 Ok(value.as_str().filter(|text| text.len() <= MAX_CARRIED).map(str::to_owned))
             }
-            _ => Err(internal("sandboxd resolved what a call leaves to something else than it reported")),
+            _ => Err(internal("sandboxd resolved the state of a call to another value than it reported")),
         }
     }
 }

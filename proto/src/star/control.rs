@@ -44,7 +44,7 @@ words! {
         /// Beside it a folder outside the workspace that the owner has listed, open for naming it only: before any end, and to
         /// policyd and sandboxd alone.
         Folder(Folder),
-        /// To memoryd alone, before any end: beside it the file of the vault's key, open for reading.
+        /// To memoryd alone, before any end: beside it the file of the vault key, open for reading.
         Key(VaultKeyFile),
         /// To sandboxd alone, before any end: the control groups of calls.
         Groups(Groups),

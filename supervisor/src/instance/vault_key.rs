@@ -1,4 +1,4 @@
-//! The file of the vault's key, opened for memoryd, which must not see the folder that it lies in.
+//! Opens the file of the vault key for memoryd, which has no access to policyd's folder.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 
-/// Where it lies in an instance. policyd makes it at its first start.
+/// Its path in an instance. policyd creates it at its first start.
 const PLACE: &str = ".policy/vault.key";
 
 /// Opens it for reading. As root this looks into a folder that policyd can write, so no symbolic link is followed, and the file
@@ -28,7 +28,7 @@ pub fn open(instance: &Path) -> io::Result<OwnedFd> {
         || stat.st_uid != folder.st_uid
         || stat.st_nlink != 1
     {
-        let why = format!("{PLACE} is no file of its own that belongs to policyd's user");
+        let why = format!("{PLACE} is no regular file with one name that belongs to policyd's user");
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     Ok(file)

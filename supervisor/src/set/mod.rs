@@ -295,15 +295,15 @@ impl<F: Launcher> Set<F> {
         }
     }
 
-    /// memoryd encrypts what it keeps under keys that the vault's key opens: it gets that file open, since the folder is policyd's.
-    /// policyd has made it by now. Without it memoryd refuses to start, and says so.
+    /// Passes memoryd the open file of the vault key, from which it derives the key that unwraps those of principals. policyd created
+    /// the file before memoryd starts. Without it memoryd does not start.
     fn hand_key(&mut self, role: RoleName) {
         if role != RoleName::Memoryd {
             return;
         }
         match vault_key::open(Path::new(&self.instance)) {
             Ok(file) => self.order_with(role, &Order::Key(VaultKeyFile {}), Some(&file)),
-            Err(error) => tracing::error!(%error, "the vault's key cannot be opened for memoryd"),
+            Err(error) => tracing::error!(%error, "the vault key cannot be opened for memoryd"),
         }
     }
 

@@ -50,7 +50,7 @@ pub struct Callable<'a> {
     pub personal: bool,
     /// A call that names no place is about that of the household, which policyd sets.
     pub at_home: bool,
-    /// Whether it goes on at a set time where its last call stopped, which policyd keeps.
+    /// Whether policyd passes state from one scheduled call to the next: then policyd alone sets that argument.
     pub carries: bool,
 }
 

@@ -366,7 +366,7 @@ fn unfit(facts: &Facts<'_>, callable: Callable<'_>, given: &Given<'_>) -> Option
         return Some(invalid("arguments.reserved", why).with_remedy("leave it out, or name a place"));
     }
     if callable.carries && parsed.value().get(SEEN).is_some() {
-        let why = format!("`{SEEN}` is set by policyd alone: it is what the last call at a set time has left");
+        let why = format!("`{SEEN}` is set by policyd alone: it is the state of a scheduled call");
         return Some(invalid("arguments.reserved", why).with_remedy("leave it out"));
     }
     if let Err(refusal) = given.resolved {

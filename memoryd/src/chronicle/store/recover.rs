@@ -103,7 +103,7 @@ impl Cursor {
                 }
             };
             let parsed = match parsed {
-                // A payload that does not open is no torn end: somebody else has added the line, or its key is lost.
+                // A payload that cannot be decrypted is no torn end: the line was forged, or its key is lost.
                 Ok(event) if event.computed_hash() == event.hash => Ok(log.opened(event).map_err(as_altered)?),
                 other => other.map_err(|error| error.to_string()),
             };
@@ -175,7 +175,7 @@ pub fn apply(log: &Log, index: &Index, view: &mut View, events: &[Placed]) -> Re
     }
 }
 
-/// Of a line that the index does not know nobody can say that memoryd has written it.
+/// A line that the index does not know may be forged, so a payload that cannot be decrypted counts as altered.
 fn as_altered(error: Error) -> Error {
     if matches!(error, Error::Locked(_)) { Error::Altered(error.to_string()) } else { error }
 }

@@ -1,4 +1,4 @@
-//! What lies on the disk of all that was said: nothing that can be read without the keys.
+//! Encryption at rest: no file contains plain words, and lost keys are reported.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -119,7 +119,7 @@ fn another_vault_key_or_lost_keys_stop_the_start_and_change_nothing() {
     std::fs::remove_file(&path).unwrap();
     let lost = keys(&instance.dir.path().join(".audit"), 7).unwrap();
     let why = open_with(&instance, &lost).unwrap_err().to_string();
-    assert!(why.contains("does not open") && why.contains(".audit/keys"), "{why}");
+    assert!(why.contains("cannot be decrypted") && why.contains(".audit/keys"), "{why}");
     std::fs::write(&path, kept).unwrap();
     assert_eq!(instance.day_lines("2026-04-25")[..lines.len()], lines);
 }
