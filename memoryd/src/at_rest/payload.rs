@@ -46,11 +46,7 @@ impl Keys {
             Error::Locked(format!("line {seq}: {what}"))
         };
         let bytes = BASE64.decode(sealed.as_bytes()).map_err(|_| wrong())?;
-        let opened = self.with(
-            principal,
-            |keys| keys.cipher.open(&place(b"payload", principal, seq), &bytes).ok_or_else(wrong),
-            || Err(wrong()),
-        )?;
+        let opened = self.opened(principal, &place(b"payload", principal, seq), &bytes).ok_or_else(wrong)?;
         String::from_utf8(opened).map(Cow::Owned).map_err(|_| wrong())
     }
 }

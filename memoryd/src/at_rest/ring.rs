@@ -105,6 +105,11 @@ impl Ring {
         Some((line.principal, key))
     }
 
+    /// The keys of a principal, if it has any.
+    pub(super) fn get(&self, principal: &str) -> Option<&PrincipalKeys> {
+        self.keys.get(principal)
+    }
+
     /// The keys of a principal, generated if it has none.
     pub(super) fn of(&mut self, principal: &str) -> Result<&PrincipalKeys> {
         if !self.keys.contains_key(principal) {

@@ -120,6 +120,7 @@ fn another_vault_key_or_lost_keys_stop_the_start_and_change_nothing() {
     let lost = keys(&instance.dir.path().join(".audit"), 7).unwrap();
     let why = open_with(&instance, &lost).unwrap_err().to_string();
     assert!(why.contains("cannot be decrypted") && why.contains(".audit/keys"), "{why}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"", "no key is generated for reading");
     std::fs::write(&path, kept).unwrap();
     assert_eq!(instance.day_lines("2026-04-25")[..lines.len()], lines);
 }
