@@ -342,6 +342,20 @@ fn day_is_reviewed_in_words_of_its_own_person() {
 }
 
 #[test]
+fn timers_that_may_be_meant_are_listed_and_one_is_chosen() {
+    let set = Instance::start();
+    assert!(set.ask("set a timer for 40 minutes for the tea").contains("the tea"));
+    assert!(set.ask("set a timer for 30 minutes for the eggs").contains("the eggs"));
+    let told = refused(&set, "cancel the timer");
+    assert!(told.contains("1. ") && told.find("the eggs") < told.find("the tea"), "{told}");
+    let told = set.ask("cancel the first one");
+    assert!(told.contains("the eggs") && !told.contains("the tea"), "{told}");
+    let told = set.ask("cancel the timer");
+    assert!(told.contains("the tea"), "{told}");
+    set.verify();
+}
+
+#[test]
 fn message_waits_for_the_end_of_quiet_hours_and_says_so() {
     let (set, server) = with_chats();
     for (name, role) in [("Anna", "owner"), ("Marco", "adult")] {

@@ -186,6 +186,9 @@ pub(super) enum Before {
     List,
     /// One was planned, or moved.
     One,
+    /// One was to be changed, and where more than one may have been meant, all were listed: then a place in that list means one, and
+    /// "it" means none.
+    Choice,
 }
 
 /// How many words at the end say that something is to come earlier.
@@ -215,7 +218,7 @@ pub(super) fn moved(
     let when = vec![when.to_owned()];
     let act = if earlier { ScheduleAct::Earlier(when) } else { ScheduleAct::Move(when) };
     let it = || match before {
-        Before::Nothing => None,
+        Before::Nothing | Before::Choice => None,
         Before::List => Some(Which::Only),
         Before::One => Some(Which::Last),
     };
@@ -284,7 +287,7 @@ pub(super) fn asked(phrase: &Phrase<'_>, before: Before) -> Option<ScheduleChang
         && is_word_of(CANCELS_IT, one)
     {
         let which = match before {
-            Before::Nothing => return None,
+            Before::Nothing | Before::Choice => return None,
             Before::List => Which::Only,
             Before::One => Which::Last,
         };
@@ -312,6 +315,7 @@ fn all_of(said: &[&str]) -> Which {
 
 fn which(phrase: &Phrase<'_>, said: &[&str], begin: usize, before: Before) -> Option<Which> {
     let was_listed = before == Before::List;
+    let has_places = matches!(before, Before::List | Before::Choice);
     let rest = &said[begin..];
     if forms::is_whole(ALL, rest) {
         return Some(all_of(rest));
@@ -332,14 +336,14 @@ fn which(phrase: &Phrase<'_>, said: &[&str], begin: usize, before: Before) -> Op
     let (rest, begin) = (&rest[skip..], begin + skip);
     let thing = rest.iter().position(|word| is_word_of(THINGS, word));
     match (rest, thing) {
-        ([one] | [one, "one"], None) if was_listed => {
+        ([one] | [one, "one"], None) if has_places => {
             if is_word_of(LAST, one) {
                 None
             } else {
                 place(one).map(Which::Place)
             }
         }
-        (["number" | "numero" | "no" | "n", number], None) if was_listed => place(number).map(Which::Place),
+        (["number" | "numero" | "no" | "n", number], None) if has_places => place(number).map(Which::Place),
         (["timer" | "timers"], Some(0)) => Some(Which::Timer),
         ([_], Some(0)) => Some(Which::Only),
         ([one], None) if before == Before::One && is_word_of(IT, one) => Some(Which::Last),

@@ -67,7 +67,7 @@ const MAX_CALLED: usize = 8;
 pub(super) fn asked(phrase: &Phrase<'_>, before: Before) -> Option<String> {
     let all = phrase.plain();
     let said = forms::mended(all.iter().copied());
-    if before != Before::Nothing && forms::is_whole(OF_IT, &said) {
+    if matches!(before, Before::List | Before::One) && forms::is_whole(OF_IT, &said) {
         return Some(String::new());
     }
     if let Some(begin) = forms::begins(OF_DEED, &said).or_else(|| forms::begins(OF_LEFT, &said))

@@ -256,7 +256,13 @@ fn before(envelope: &Envelope, now: &Zoned) -> Before {
         half(&phrase, now, &envelope.home.people).is_some_and(|half| !half.when.is_empty() && !half.what.is_empty());
     let moved =
         || moved(&phrase, now, (Before::Nothing, true)).is_some_and(|(change, _)| matches!(change.which, Which::Last));
-    if made || moved() { Before::One } else { Before::Nothing }
+    let named = |which: &Which| matches!(which, Which::Timer | Which::Called(_) | Which::Only);
+    let choice = || change::asked(&phrase, Before::Nothing).is_some_and(|change| named(&change.which));
+    match (made || moved(), choice()) {
+        (true, _) => Before::One,
+        (false, true) => Before::Choice,
+        (false, false) => Before::Nothing,
+    }
 }
 
 /// The time, in the words as they stand, of a question for what is planned then, and the language of these words: "what do I have to

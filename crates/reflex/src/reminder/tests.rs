@@ -288,6 +288,12 @@ fn a_reminder_is_put_to_another_time() {
 fn place_alone_means_a_reminder_only_after_the_list_of_them() {
     let second = Some(Order::Change(ScheduleChange { which: Which::Place(2), act: ScheduleAct::Cancel }));
     assert_eq!(order_after(&["what is planned"], "cancel the second one"), second);
+    // With two timers the list stands below the answer; with one, that one is gone, and "it" means no other.
+    for before in ["cancel the timer", "annulla il timer", "cancel the reminder about the dentist"] {
+        assert_eq!(order_after(&[before], "cancel the second one"), second, "{before}");
+        assert_eq!(order_after(&[before], "annulla il secondo"), second, "{before}");
+        assert_eq!(order_after(&[before], "cancel it"), None, "{before}");
+    }
     assert_eq!(order_after(&["cosa c'è in programma?"], "annulla il secondo"), second);
     assert_eq!(order_after(&["what is on the shopping list"], "cancel the second one"), None);
     assert_eq!(order("cancel the second one"), None);
