@@ -91,6 +91,19 @@ fn opened(keys: &Keys, mut line: Value) -> Line {
     Line(line)
 }
 
+/// These lines of an instance's files, opened.
+///
+/// # Panics
+/// When one is no JSON.
+#[must_use]
+pub fn opened_lines(instance: &Path, lines: &[&str]) -> Vec<Line> {
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let keys = keys(instance);
+    lines.iter().map(|line| opened(&keys, serde_json::from_str(line).expect("a line is JSON"))).collect()
+}
+
 /// The lines after this number.
 #[must_use]
 pub fn after(instance: &Path, seq: u64) -> Vec<Line> {

@@ -9,7 +9,7 @@
 //! | `schedules.sqlite` | the text, and the words for the time | principal, due time |
 //! | `suspended.sqlite` | the state of the turn | turn, time |
 //!
-//! Each principal has its own random key. It is generated with the principal's first event and kept in `.audit/keys` ([`ring`]),
+//! Each principal has its own random key. It is generated with the principal's first event and kept in [`KEYS_FILE`],
 //! wrapped under a key that is derived from the vault key. A copy of `.audit` and `.runtime` without the vault key can be verified,
 //! but not read. The key of one principal decrypts nothing of another one.
 

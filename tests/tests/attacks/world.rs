@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
 
 use metnos_proto::role::RoleName;
+use metnos_tests::chronicle::opened_lines;
 use metnos_tests::http::{Listening, Web, sign};
 use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::minds::{Liar, plain, say};
@@ -477,10 +478,13 @@ impl World {
         let mut found = Vec::new();
         for place in folder.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "jsonl")) {
             let all = std::fs::read_to_string(&place).unwrap_or_default();
-            let from = looked_at.insert(place, all.len()).unwrap_or(0).min(all.len());
-            let lines = all[from..].lines().filter(|line| line.contains("\"message\":true"));
-            let events = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            let others = events.filter(|event| !text(event, "/payload/from").is_empty());
+            let upto = all.rfind('\n').map_or(0, |end| end + 1);
+            let from = looked_at.insert(place, upto).unwrap_or(0).min(upto);
+            let whole = all[from..].rfind('\n').map_or("", |end| &all[from..from + end]);
+            let plans: Vec<&str> = whole.lines().filter(|line| line.contains("\"schedule_event\"")).collect();
+            let events = opened_lines(self.set.home(), &plans).into_iter().map(|line| line.0);
+            let messages = events.filter(|event| event["payload"]["message"] == true);
+            let others = messages.filter(|event| !text(event, "/payload/from").is_empty());
             found.extend(others.map(|event| event["payload"].to_string()));
         }
         found

@@ -282,6 +282,11 @@ fn hook_secret_stays_at_door_and_is_invalid_after_rotation_or_revoke() {
     };
     let found = grep(fresh.secret.strip_prefix("whsec_").unwrap());
     assert_eq!(found, [set.home().join(".gateway/hooks").display().to_string()]);
+    let recorded: String = set.chronicle().iter().map(metnos_tests::chronicle::Line::to_text).collect();
+    assert!(
+        !recorded.contains(fresh.secret.strip_prefix("whsec_").unwrap()),
+        "the chronicle is encrypted, so it is opened"
+    );
     assert!(grep(hook.secret.strip_prefix("whsec_").unwrap()).is_empty(), "the one before is nowhere");
     let (_, list) = set.json(&["hook", "list"]);
     assert!(!list.to_string().contains("whsec_") && list[0]["principal"] == "hook:post", "{list:#}");
