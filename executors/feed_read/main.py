@@ -1,7 +1,7 @@
 """Reads what is new in a feed (RSS or Atom): the latest items, or, called at a set time, those that the last call has not told.
 
 The address may also be that of a page which names its feed. It can reach exactly the host and port of the address that it was called
-with, so a feed that lies elsewhere is told, and not read.
+with. A feed at another host is an error that names its address.
 """
 
 import datetime
@@ -18,9 +18,9 @@ from metnos_web import Refused, plain
 
 ACCEPT = "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.9, text/html;q=0.5"
 FEEDS = ("application/rss+xml", "application/atom+xml")
-# How many items are told: of a feed that is read for the first time, and of what is new since.
+# The most items of an answer: for a feed that is read for the first time, and for new items later.
 FIRST, MOST = 5, 20
-# How many items are looked at, and remembered as told.
+# The most items that are read, and the most identities in `seen`.
 MOST_ITEMS = 200
 MOST_ELEMENTS, DEEPEST = 40_000, 40
 LONGEST_TITLE, LONGEST_TEXT, LONGEST_LINK = 200, 280, 2_000
@@ -46,7 +46,7 @@ class Feed:
         try:
             parser.Parse(body, True)
         except (xml.parsers.expat.ExpatError, ValueError, LookupError):
-            # What came before the fault is told: feeds are often not quite well formed at one place.
+            # Items before the error are kept: many feeds are malformed at one place.
             self.is_feed = self.is_feed and bool(self.items)
 
     def _declares(self, *_):
@@ -162,7 +162,7 @@ def act(args, ctx):
         }
         for item in told
     ]
-    # The newest first, and those that have left the feed as long as there is room: some feeds put old items back.
+    # Newest first. Items that have left the feed stay as long as there is room, because some feeds add old items again.
     names = list(dict.fromkeys([name for name, _ in items] + known))[:MOST_ITEMS]
     return {
         "ok": True,
