@@ -31,6 +31,7 @@ export class Problem extends Error {
  * @property {boolean} here
  * @property {number} made_ms
  * @property {number} expires_ms
+ * @property {boolean} offer
  * @property {CardPart[]} parts
  */
 /**

@@ -34,7 +34,7 @@ export function settled(state) {
  * @param {() => void} [decided]
  */
 export function cardView(card, self, decided) {
-  const title = card.principal && card.principal !== self ? t("card_of", { who: card.person ?? card.principal }) : t("card");
+  const title = card.offer ? t("offer") : card.principal && card.principal !== self ? t("card_of", { who: card.person ?? card.principal }) : t("card");
   const said = h("div", { class: "card-said", role: "status" });
   const code = h("input", { class: "code", inputmode: "numeric", autocomplete: "one-time-code", maxlength: "8", "aria-label": t("card_code"), placeholder: t("card_code") });
   const box = h("article", { class: "card", "data-card": card.id, "aria-label": title });
@@ -59,9 +59,9 @@ export function cardView(card, self, decided) {
     fill(
       buttons,
       card.hard && code,
-      h("button", { class: "primary", onclick: () => decide("once") }, t("card_yes")),
-      !card.hard && h("button", { onclick: () => decide("turn") }, t("card_turn")),
-      h("button", { onclick: () => decide("no") }, t("card_no")),
+      h("button", { class: "primary", onclick: () => decide("once") }, t(card.offer ? "offer_yes" : "card_yes")),
+      !card.hard && !card.offer && h("button", { onclick: () => decide("turn") }, t("card_turn")),
+      h("button", { onclick: () => decide("no") }, t(card.offer ? "offer_no" : "card_no")),
     );
   } else {
     fill(buttons, h("p", { class: "muted" }, t("card_elsewhere")));

@@ -22,7 +22,7 @@ use metnos_proto::msg::memoryd::{
 use metnos_proto::msg::people::Household;
 use metnos_proto::msg::schedule::{
     AskFired, AskedThen, ChangeSchedules, FiringDue, FiringEnded, FiringTaken, KeepSchedule, ListSchedules, NextFiring,
-    ReviewOf, ShowSchedule, TakeFiring,
+    ReviewOf, SaidBefore, SaidTimes, ShowSchedule, TakeFiring,
 };
 use metnos_proto::payload::{PayloadError, Sealed};
 use metnos_proto::phase::{RecallPhase, VerifyPhase};
@@ -471,6 +471,16 @@ impl policyd_memoryd::ServeBlocking for Service<'_> {
         []: [Sealed; 0],
     ) -> Served<Doc<DayReview>, 1> {
         Ok(Doc::seal(&self.memory.day_review(&ask)?)?)
+    }
+
+    fn said_before(
+        &mut self,
+        _: &BlockingServer<PolicydMemoryd>,
+        _: TraceId,
+        ask: SaidBefore,
+        []: [Sealed; 0],
+    ) -> Served<SaidTimes, 0> {
+        Ok((self.memory.said_before(&ask)?, []))
     }
 
     fn ask_fired(

@@ -22,7 +22,7 @@ use crate::vault::{self, Vault};
 use crate::{budget, people, undo};
 
 /// What each form has brought, oldest first: the first entry makes form 2 out of form 1.
-const STEPS: [&str; 8] = [
+const STEPS: [&str; 9] = [
     cards::FIRST_TABLE,
     undo::store::TABLE,
     cards::TABLES,
@@ -31,6 +31,7 @@ const STEPS: [&str; 8] = [
     undo::store::THINGS_COLUMN,
     vault::accounts::SENDING_COLUMNS,
     vault::accounts::DEVICES_COLUMN,
+    cards::MATTER_COLUMN,
 ];
 const _: () = assert!(STEPS.len() as i64 == FORM - 1, "every form has its step");
 
@@ -55,6 +56,7 @@ impl StoredState {
         for tables in [vaglio::TABLES, budget::TABLES, origins::TABLES, carried::TABLE] {
             connection.execute_batch(tables)?;
         }
+        let vault = vault::load(connection, vault_key)?;
         Ok(Self {
             executors: executors::StoredExecutors {
                 rows: rows(connection)?,
@@ -62,12 +64,12 @@ impl StoredState {
                 switches: switches::load(connection)?,
                 strikes: failure_limit::load(connection)?,
             },
-            words: cards::load(connection)?,
+            words: cards::load(connection, &vault.0)?,
             last_anchor: heads::last(connection)?,
             people: people::StoredPeople::load(connection)?,
             proposals: (Constitution::load(connection)?, Vaglio::load(connection)?),
             budgets: (budget::load(connection)?, Daily::load(connection)?),
-            vault: vault::load(connection, vault_key)?,
+            vault,
         })
     }
 }

@@ -128,6 +128,7 @@ crate::edges! {
         ask undo_last(UndoLast, 0) -> (UndoneLast, 0) within 120_000;
         ask schedule(ScheduleOrder, 0) -> (Doc<ScheduleList>, 1) within 15_000;
         ask review(ReviewOrder, 0) -> (Doc<DayReview>, 1) within 15_000;
+        ask offer_habit(OfferHabit, 0) -> (HabitOffered, 0) within 30_000;
         ask end_turn(EndTurn, 0) -> (Done, 0) within 5_000;
         note CallProgress;
     }
@@ -242,6 +243,7 @@ crate::edges! {
         ask change_schedules(ChangeSchedules, 0) -> (Doc<ScheduleList>, 1) within 10_000;
         ask show_schedule(ShowSchedule, 0) -> (Doc<ScheduleHistory>, 1) within 10_000;
         ask review(ReviewOf, 0) -> (Doc<DayReview>, 1) within 10_000;
+        ask said_before(SaidBefore, 0) -> (SaidTimes, 0) within 10_000;
         ask ask_fired(AskFired, 0) -> (AskedThen, 0) within 10_000;
         ask household(Household, 0) -> (Done, 0) within 10_000;
         note ChainHead;

@@ -159,6 +159,7 @@ impl Machine for TurnPhase {
             Ask::UndoLast(ask) => ask.turn,
             Ask::ScheduleOrder(ask) => ask.turn,
             Ask::ReviewOrder(ask) => ask.turn,
+            Ask::OfferHabit(ask) => ask.turn,
             Ask::EndTurn(ask) => ask.turn,
         }
     }
@@ -176,6 +177,7 @@ impl Machine for TurnPhase {
                 | Ask::UndoLast(_)
                 | Ask::ScheduleOrder(_)
                 | Ask::ReviewOrder(_)
+                | Ask::OfferHabit(_)
                 | Ask::EndTurn(_),
             ) => Err(Violation { word, state: "of a turn that has no planner" }),
             // Once, and before anything could have been read.
@@ -199,7 +201,7 @@ impl Machine for TurnPhase {
             (Self::Acting(_), Ask::Release(_))
             | (
                 Self::Registered | Self::Intended | Self::Acting(_),
-                Ask::FundTurn(_) | Ask::UndoLast(_) | Ask::ScheduleOrder(_) | Ask::ReviewOrder(_),
+                Ask::FundTurn(_) | Ask::UndoLast(_) | Ask::ScheduleOrder(_) | Ask::ReviewOrder(_) | Ask::OfferHabit(_),
             ) => Ok(Some(self)),
             (Self::Registered | Self::Intended | Self::Acting(_), Ask::EndTurn(_)) => Ok(None),
         }
@@ -435,7 +437,7 @@ mod tests {
                     number += 1;
                     planner_policyd::Ask::Act(crate::msg::policyd::Act { call: CallRef(number), ..act })
                 }
-                other @ (planner_policyd::Ask::Intent(_) | planner_policyd::Ask::Release(_) | planner_policyd::Ask::FundTurn(_) | planner_policyd::Ask::UndoLast(_) | planner_policyd::Ask::ScheduleOrder(_) | planner_policyd::Ask::ReviewOrder(_) | planner_policyd::Ask::EndTurn(_)) => other,
+                other @ (planner_policyd::Ask::Intent(_) | planner_policyd::Ask::Release(_) | planner_policyd::Ask::FundTurn(_) | planner_policyd::Ask::UndoLast(_) | planner_policyd::Ask::ScheduleOrder(_) | planner_policyd::Ask::ReviewOrder(_) | planner_policyd::Ask::OfferHabit(_) | planner_policyd::Ask::EndTurn(_)) => other,
             }).collect();
             let said = run::<TurnPhase>(&words);
             for at in 0..said.len() {

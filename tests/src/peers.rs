@@ -27,7 +27,7 @@ use metnos_proto::msg::sandboxd::{
     RunWithSecrets, TrustKey,
 };
 use metnos_proto::msg::schedule::{
-    AskFired, AskedThen, ChangeSchedules, KeepSchedule, ListSchedules, ReviewOf, ShowSchedule,
+    AskFired, AskedThen, ChangeSchedules, KeepSchedule, ListSchedules, ReviewOf, SaidBefore, SaidTimes, ShowSchedule,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{Phases, TrustPhase};
@@ -167,6 +167,10 @@ impl policyd_memoryd::ServeBlocking for Memory {
     }
 
     fn review(&mut self, _: &FromPolicyd, _: TraceId, _: ReviewOf, []: [Sealed; 0]) -> Served<Doc<DayReview>, 1> {
+        Err(unplanned())
+    }
+
+    fn said_before(&mut self, _: &FromPolicyd, _: TraceId, _: SaidBefore, []: [Sealed; 0]) -> Served<SaidTimes, 0> {
         Err(unplanned())
     }
 

@@ -31,6 +31,7 @@ use matching::contract::{Slot, Want};
 use matching::pattern::{Request, Vocabulary};
 use matching::slots::{Filled, Words};
 use matching::{Covered, MARGIN, Match, Producer};
+use reminder::habit::Habit;
 use words::lexicon::Mark;
 use words::token::Token;
 
@@ -149,21 +150,14 @@ impl Repertoire {
         dialogue::reply(text, envelope, &possible, &mut |text, envelope| self.plan_alone(text, envelope, candidates))
     }
 
-    /// What is offered to a person who has asked this day after day at about this hour: the words that would have it answered by
-    /// itself. Only on the day on which it becomes a habit, and only where those words would do it.
+    /// What a person has asked day after day at about this hour. Only on the day on which it becomes a habit, and only where it can
+    /// be answered unasked and changes nothing.
     #[must_use]
-    pub fn habit(&mut self, text: &str, envelope: &Envelope) -> Option<String> {
-        let lang = language_of(text, envelope.lang);
-        let habit = reminder::habit::of(text, lang, envelope).filter(|_| !envelope.home.guest)?;
-        match self.plan(&habit.words, envelope) {
-            Reply::Schedule(Order::Ask(_), _) => Some(answer::speech::habit(lang, &habit.time, &habit.words)),
-            Reply::Plan(_)
-            | Reply::Say(_)
-            | Reply::Schedule(..)
-            | Reply::Review(..)
-            | Reply::Cannot(_)
-            | Reply::NotUnderstood(_) => None,
-        }
+    pub fn habit(&mut self, text: &str, envelope: &Envelope) -> Option<Habit> {
+        let habit = reminder::habit::of(text, language_of(text, envelope.lang), envelope)?;
+        let planned = self.plan(&habit.words(), envelope);
+        let only_reads = matches!(planned, Reply::Schedule(Order::Ask(ref ask), _) if ask.frozen.is_empty());
+        only_reads.then_some(habit)
     }
 
     /// What words become by themselves, whatever was said before. The executors come beside the envelope: they are the most of it,

@@ -2,7 +2,7 @@
 //! what, on what, how many, from where, whether there is a way back, what it costs, why it is asked and who may answer.
 //! The terminal, HTTP and Telegram show these parts and make none of their own. Purely; nothing is decided here.
 
-use metnos_proto::doc::card::{ActView, CardView, TouchCount};
+use metnos_proto::doc::card::{ActView, CardView, DECLINED, HabitOffer, PLANNED, TouchCount};
 use metnos_proto::msg::common::Lang;
 use serde_json::Value;
 
@@ -125,6 +125,11 @@ pub fn face(shown: Option<&CardView>, id: &str, lang: Lang) -> Face {
         too_long: String::new(),
         answerable: shown.is_some_and(|card| !card.hard && card.here != Some(false)),
     };
+    if let Some(offer) = shown.and_then(|card| card.offer.as_ref()) {
+        face.asks = say(lang, Key::OfferAsks);
+        face.parts = of_offer(offer, lang);
+        return face;
+    }
     let Some(card) = shown.filter(|card| !card.acts.is_empty()) else {
         face.too_long = tell(lang, Key::CardTooLong, &[("card", id.into())]);
         return face;
@@ -143,6 +148,20 @@ pub fn face(shown: Option<&CardView>, id: &str, lang: Lang) -> Face {
     };
     face.parts.push(Part { field: Field::Who, act: 0, label: say(lang, Field::Who.label()), text: who });
     face
+}
+
+/// What is offered, why, and how it ends.
+fn of_offer(offer: &HabitOffer, lang: Lang) -> Vec<Part> {
+    let what = [("what", line(&offer.what, lang)), ("when", line(&offer.when, lang))];
+    let what = what.each_ref().map(|(name, text)| (*name, text.into()));
+    let time = line(&offer.time, lang);
+    let why = [("days", u64::from(offer.days).into()), ("time", (&time).into())];
+    let parts = [
+        (Field::What, tell(lang, Key::OfferWhat, &what)),
+        (Field::Why, tell(lang, Key::OfferWhy, &why)),
+        (Field::WayBack, say(lang, Key::OfferWayBack)),
+    ];
+    parts.map(|(field, text)| Part { field, act: 0, label: say(lang, field.label()), text }).into()
 }
 
 fn of_act(parts: &mut Vec<Part>, act: &ActView, number: usize, lang: Lang) {
@@ -241,7 +260,11 @@ fn reason(act: &ActView, lang: Lang) -> String {
 /// What became of a card, in a line.
 #[must_use]
 pub fn settled(lang: Lang, state: &str, by: &str, ran: u32) -> String {
-    if state == "approved" {
+    if state == PLANNED {
+        say(lang, Key::OfferPlanned)
+    } else if state == DECLINED {
+        say(lang, Key::OfferDeclined)
+    } else if state == "approved" {
         tell(lang, Key::CardApproved, &[("by", by.into()), ("ran", u64::from(ran).into())])
     } else {
         tell(lang, Key::CardDenied, &[("by", by.into())])
@@ -270,6 +293,26 @@ mod tests {
             "count": {"files": 681, "folders": 3, "bytes": 9, "covered": 0}, "reversible": true, "why": "it may be many",
             "cost_micro": 250_000, "signed": [], "targets": [], "always": null,
         }]})
+    }
+
+    #[test]
+    fn offer_shows_what_why_and_how_it_ends_and_nothing_that_a_terminal_obeys() {
+        let offer = json!({
+            "what": "what's on the list\u{1b}[2J", "when": "every day at 7:30", "time": "7:30", "days": 5, "lang": "en",
+        });
+        let mut card = shown();
+        (card["acts"], card["offer"]) = (json!([]), offer);
+        for (lang, what) in [
+            (Lang::En, "“what's on the list⟨U+001B⟩[2J”, every day at 7:30"),
+            (Lang::It, "«what's on the list⟨U+001B⟩[2J», every day at 7:30"),
+        ] {
+            let face = face_of(&card, "abcd-efgh", lang);
+            let fields: Vec<Field> = face.parts.iter().map(|part| part.field).collect();
+            assert_eq!(fields, [Field::What, Field::Why, Field::WayBack]);
+            assert_eq!((face.parts[0].text.as_str(), face.too_long.as_str()), (what, ""));
+            assert!(face.parts[1].text.contains("7:30") && face.parts[1].text.contains('5'), "{}", face.parts[1].text);
+            assert_ne!(settled(lang, PLANNED, "", 0), settled(lang, DECLINED, "", 0));
+        }
     }
 
     #[test]

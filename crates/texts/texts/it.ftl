@@ -43,7 +43,6 @@ which-by-name = Ciò che modifica qualcosa non si sceglie per posizione, perché
 or = { $some } o { $last }
 left-alone = Va bene, lascio stare.
 not-again = Non ripeto da solo ciò che modifica qualcosa. Di’ di nuovo la richiesta intera.
-habit = Me l’hai chiesto in cinque giorni, sempre verso le { $time }. Se mi dici «{ $words }», d’ora in poi te lo dirò da solo.
 no-private-list = Una lista privata la tengo solo per chi conosco per nome, e te non ti conosco ancora. Ci pensa il proprietario, con `metnosctl people add NOME` e `metnosctl people join`.
 last-exchange = Mi hai detto «{ $said }», e ho risposto: «{ $answer }»
 last-done = Mi hai detto «{ $said }», ed è fatto.
@@ -691,6 +690,15 @@ card-denied = Rifiutata { $by ->
 card-declined = Va bene: resta tutto com'è, e non è stato fatto nulla.
 chat-card = Questo aspetta la tua parola: { $what }. Per rispondere alla scheda { $card }: metnosctl approval show { $card } alla macchina, oppure POST /v1/approvals/{ $card }.
 card-stale = Questo non aspetta la tua parola, o non più. Non è stato fatto nulla.
+offer-asks = Vuoi che d’ora in poi te lo dica senza che tu me lo chieda?
+offer-what = «{ $what }», { $when }
+offer-why = Me l’hai chiesto in { $days } giorni, sempre verso le { $time }.
+offer-way-back = Chiedimi «cosa c’è in programma» per vederlo; lo puoi annullare quando vuoi.
+offer-prompt = Lo faccio?  [s] sì   [n] no   [Invio] non ora
+offer-yes = Sì, grazie
+offer-no = No, grazie
+offer-planned = Va bene: d’ora in poi te lo dico io.
+offer-declined = Va bene, lascio stare.
 card-heard = Ricevuto.
 card-none = Nulla aspetta la tua parola.
 
@@ -805,6 +813,7 @@ refusal = { $rule ->
     [approvals-code] ci vuole un codice monouso; non è stato fatto nulla
     [guest-read] gli ospiti leggono solo la cartella shared e quelle che il proprietario elenca per loro: il resto, per loro, non c'è
     [sandbox-narrow] non si è potuto limitare ciò che un ospite può vedere, quindi non è partito nulla
+    [approvals-offer] a una proposta si risponde sì o no; non è stato fatto niente
     [approvals-full] troppe schede aspettano già una risposta: rispondi prima a qualcuna
     [approvals-changed] l'esecutore non è più quello di quando la scheda è stata fatta: chiedi di nuovo
     [folder-closed] quel file non si può guardare, quindi non si tocca

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
-use metnos_proto::doc::card::CardView;
+use metnos_proto::doc::card::{CardView, DECLINED, PLANNED};
 use metnos_proto::edge::RpcError;
 use metnos_proto::edges::door_policyd;
 use metnos_proto::ids::{TraceId, TurnId};
@@ -75,6 +75,10 @@ impl Door {
                 if !sink.deliver(TurnNote::CardSettled(settled.clone())).await {
                     tracing::debug!("a client that was shown a card was gone when it was answered");
                 }
+            }
+            // No turn waits for the answer to an offer.
+            if [PLANNED, DECLINED].contains(&settled.state.as_str()) {
+                return;
             }
             door.resume(settled, sinks.into_iter().next()).await;
         });

@@ -69,6 +69,10 @@ pub type Button = (String, String);
 pub fn buttons(shown: Option<&CardView>, lang: Lang) -> Vec<Vec<Button>> {
     let Some(card) = shown.filter(|card| !card.hard && card.here != Some(false)) else { return Vec::new() };
     let button = |text, letter| (text, Pressed::data(&card.id, &card.digest, letter));
+    if card.offer.is_some() {
+        let [yes, no] = phrases::offer_buttons(lang);
+        return vec![vec![button(yes, 'y'), button(no, 'n')]];
+    }
     let [yes, turn, no] = phrases::buttons(lang);
     if card.others == Some(true) {
         // What others ask for is decided one at a time.
@@ -144,6 +148,17 @@ mod tests {
         let text = split(&spans(Some(&hard), "a-b", Lang::It), MAX_UNITS).remove(0).text;
         assert!(text.contains("metnosctl approval show a-b"), "{text}");
         assert!(spans(None, "a-b", Lang::En).iter().any(|span| span.text.contains("approval show a-b")));
+    }
+
+    #[test]
+    fn telegram_offer_has_yes_and_no_and_no_word_for_longer() {
+        let offer = json!({"what": "a", "when": "every day at 7:30", "time": "7:30", "days": 5, "lang": "en"});
+        let card = CardView { acts: Vec::new(), offer: serde_json::from_value(offer).unwrap(), ..shown() };
+        let all = buttons(Some(&card), Lang::En).concat();
+        let letters: Vec<&str> = all.iter().filter_map(|(_, data)| data.rsplit(':').next()).collect();
+        assert_eq!(letters, ["y", "n"]);
+        let text = split(&spans(Some(&card), "abcd-efgh", Lang::En), MAX_UNITS).remove(0).text;
+        assert!(text.contains("“a”, every day at 7:30"), "{text}");
     }
 
     #[test]

@@ -24,6 +24,12 @@ pub fn buttons(lang: Lang) -> [String; 3] {
     [Key::CardYes, Key::CardYesTurn, Key::CardNo].map(|key| say(lang, key))
 }
 
+/// The buttons of an offer: yes, no.
+#[must_use]
+pub fn offer_buttons(lang: Lang) -> [String; 2] {
+    [Key::OfferYes, Key::OfferNo].map(|key| say(lang, key))
+}
+
 /// The line of a stranger: his code, and what the owner does with it.
 #[must_use]
 pub fn stranger(lang: Lang, code: &str, seconds: u32) -> String {

@@ -1,7 +1,7 @@
 //! `approval`: the cards that wait, and the owner's word on them. It shows what policyd says the
 //! card is about, and sends back the digest of exactly what it has shown.
 
-use metnos_proto::doc::card::{CardState, CardView};
+use metnos_proto::doc::card::{CardState, CardView, HabitOffer};
 use metnos_proto::doc::grant::Target;
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
@@ -91,6 +91,10 @@ pub(crate) fn done(
 ) -> Result<Exit, CtlError> {
     if answered.state == "denied" && !screen.json() {
         screen.line(&say(card.lang.into(), Key::CardDeclined))?;
+        return Ok(Exit::Done);
+    }
+    if card.offer.is_some() && !screen.json() {
+        screen.line(&card::settled(card.lang.into(), &answered.state, "", 0))?;
         return Ok(Exit::Done);
     }
     let results = document(results)?;
@@ -221,7 +225,11 @@ fn list_cards(screen: &mut Screen, cards: &[CardView]) -> Result<Exit, CtlError>
             CardState::Approved | CardState::Denied | CardState::Expired => Ink::Dim,
         };
         let more = if card.acts.len() > 1 { format!(", and {} more", card.acts.len() - 1) } else { String::new() };
-        let (does, why) = card.acts.first().map_or_else(Default::default, |act| {
+        let offered = |offer: &HabitOffer| {
+            (format!("{} {}", offer.when, human::both_ends(&offer.what, 50)), format!("asked on {} days", offer.days))
+        };
+        let offered = card.offer.as_ref().map(offered).unwrap_or_default();
+        let (does, why) = card.acts.first().map_or(offered, |act| {
             let arguments = human::both_ends(&masked(&act.arguments.to_string()), 50);
             (format!("{} {arguments}{more}", act.executor), human::shortened(&act.why, 60))
         });

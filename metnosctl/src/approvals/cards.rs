@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal};
 use std::time::Duration;
 
+use metnos_proto::doc::card::CardView;
 use metnos_proto::edge::RpcError;
 use metnos_proto::edges::CtlDoor;
 use metnos_proto::edges::ctl_door::Note;
@@ -18,7 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::approvals::approval;
 use crate::error::{CtlError, Exit};
-use crate::screen::{Ink, Screen};
+use crate::screen::{Ink, Screen, escape};
 use crate::turns::interrupt::Interrupt;
 
 /// How long to look for a typed line before looking for what the door says, in milliseconds, and the other way round.
@@ -36,11 +37,18 @@ pub fn answered(
 ) -> Result<(Exit, usize), CtlError> {
     if !(std::io::stdin().is_terminal() && screen.watched() && screen.out_is_terminal()) {
         // Nobody is there who could be asked: it is said where it can be answered.
+        let mut waits = Exit::Done;
         for card in cards {
-            let lang = card::lang(card.card().as_ref());
+            let shown = card.card();
+            let lang = card::lang(shown.as_ref());
+            if shown.as_ref().is_some_and(|shown| shown.offer.is_some()) {
+                offered_elsewhere(screen, shown.as_ref(), &card.id)?;
+                continue;
+            }
+            waits = Exit::Waiting;
             screen.aside(Ink::Plain, &tell(lang, Key::CardAtTheMachine, &[("card", (&card.id).into())]))?;
         }
-        return Ok((Exit::Waiting, 0));
+        return Ok((waits, 0));
     }
     let (mut exit, mut given) = (Exit::Done, 0);
     let mut settled = BTreeSet::new();
@@ -56,10 +64,13 @@ pub fn answered(
             exit = Exit::Waiting;
             continue;
         };
-        let word = put(screen, door, interrupt, &card.id, &mut settled);
+        let is_offer = shown.offer.is_some();
+        let word = put(screen, door, interrupt, (&card.id, is_offer), &mut settled);
         interrupt.disarm();
         let answer = match word? {
             Decision::Said(answer) => answer,
+            // An offer is passed over, and nothing waits for it.
+            Decision::NotNow if is_offer => continue,
             Decision::Settled => {
                 given += 1;
                 continue;
@@ -87,6 +98,15 @@ pub fn answered(
     Ok((exit, given))
 }
 
+/// Shows an offer where no answer can be typed, with the command that takes it.
+fn offered_elsewhere(screen: &mut Screen, shown: Option<&CardView>, id: &str) -> Result<(), CtlError> {
+    let lang = card::lang(shown);
+    let face = card::face(shown, id, lang);
+    let parts: Vec<&str> = face.parts.iter().map(|part| part.text.as_str()).collect();
+    screen.aside(Ink::Dim, &escape::line(&format!("{} {}", face.asks, parts.join(" "))))?;
+    screen.aside(Ink::Dim, &tell(lang, Key::CardLater, &[("card", id.into())]))
+}
+
 /// What became of a question.
 enum Decision {
     /// It was answered here.
@@ -103,11 +123,12 @@ fn put(
     screen: &mut Screen,
     door: &mut BlockingClient<CtlDoor>,
     interrupt: &Interrupt,
-    id: &str,
+    (id, is_offer): (&str, bool),
     settled: &mut BTreeSet<String>,
 ) -> Result<Decision, CtlError> {
     interrupt.arm();
-    screen.aside(Ink::Warn, &say(screen.lang(), Key::CardPrompt))?;
+    let prompt = if is_offer { Key::OfferPrompt } else { Key::CardPrompt };
+    screen.aside(Ink::Warn, &say(screen.lang(), prompt))?;
     screen.flush()?;
     asked(screen, door, interrupt, id, settled)
 }

@@ -383,7 +383,9 @@ impl View<'_> {
         if self.screen.json() {
             let event = TurnEvent::Done { turn: self.turn.to_string(), end: done.end.name(), why: &done.why };
             self.screen.json_line(&event)?;
-            return Ok(if self.cards.is_empty() { exit } else { Exit::Waiting });
+            // Nothing waits for the answer to an offer.
+            let is_offer = |card: &CardWaits| card.card().is_some_and(|card| card.offer.is_some());
+            return Ok(if self.cards.iter().all(is_offer) { exit } else { Exit::Waiting });
         }
         self.end_line()?;
         // What waits for a word was not denied: the card says what it is about, and is shown next.

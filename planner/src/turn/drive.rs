@@ -17,7 +17,7 @@ use metnos_proto::msg::memoryd::{BeginTurn, CloseTurn};
 use metnos_proto::msg::mind::StopThinking;
 use metnos_proto::msg::planner::{Call, CallState, MAX_TEXT, OpenTurn, Text, TurnDone, TurnEnd};
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, Intent, Literal, MAX_SLOTS, Release, SettledAct, Slot};
-use metnos_proto::msg::schedule::{Order, ReviewOrder, ScheduleOrder};
+use metnos_proto::msg::schedule::{OfferHabit, Order, ReviewOrder, ScheduleOrder};
 use metnos_proto::payload::Sealed;
 use metnos_reflex::Plan;
 use metnos_reflex::PlannedCall;
@@ -247,16 +247,16 @@ impl Turn {
         ended
     }
 
-    /// Behind an answer that somebody has asked for on several days at this hour: that it can come by itself.
+    /// Behind an answer that was asked for on several days at this hour: policyd may offer that it comes unasked.
     async fn offer_habit(&self, ended: &Ended, (words, envelope): (&str, &Envelope)) {
         if ended.end != TurnEnd::Answered || envelope.same.is_empty() {
             return;
         }
-        let offer = self.planner.repertoire.borrow_mut().habit(words, envelope);
-        if let Some(offer) = offer
-            && let Err(error) = self.say(&offer).await
-        {
-            tracing::info!(turn = %self.id, %error, "the door was gone before the end of the answer");
+        if self.planner.repertoire.borrow_mut().habit(words, envelope).is_none() {
+            return;
+        }
+        if let Err(error) = self.planner.policyd.offer_habit(self.trace, OfferHabit { turn: self.id }, []).await {
+            tracing::info!(turn = %self.id, %error, "no habit is offered");
         }
     }
 

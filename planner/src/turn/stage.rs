@@ -28,7 +28,7 @@ use metnos_proto::msg::policyd::{
     Act, Acted, CallProgress, EndTurn, FundTurn, Intent, IntentFrozen, Ran, Release, Released, TurnFunded, UndoLast,
     UndoneLast,
 };
-use metnos_proto::msg::schedule::{ReviewOrder, ScheduleOrder};
+use metnos_proto::msg::schedule::{HabitOffered, OfferHabit, ReviewOrder, ScheduleOrder};
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::{Phases, RecallPhase, TurnPhase};
 use metnos_proto::prompt::{ModelCall, Prompt, Reply, Stop};
@@ -203,6 +203,16 @@ impl planner_policyd::Serve for Script {
     ) -> Served<Doc<DayReview>, 1> {
         self.note(format!("review {:?}", ask.when));
         Err(Refusal::new(RefusalCode::Invalid, "schedule.time", "no time").into())
+    }
+
+    async fn offer_habit(
+        self: Rc<Self>,
+        _cx: Cx<PlannerPolicyd>,
+        _ask: OfferHabit,
+        []: [Sealed; 0],
+    ) -> Served<HabitOffered, 0> {
+        self.note("offer_habit");
+        Ok((HabitOffered { offered: true }, []))
     }
 
     async fn end_turn(self: Rc<Self>, _cx: Cx<PlannerPolicyd>, _ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {

@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use metnos_policy::rules::Judgement;
-use metnos_proto::ids::{HandleId, TraceId};
+use metnos_proto::doc::card::HabitOffer;
+use metnos_proto::ids::{HandleId, TraceId, TurnId};
 use metnos_proto::msg::common::{Refusal, RefusalCode, Standing};
 use metnos_proto::msg::policyd::Answer;
 use tokio::sync::Mutex;
 
+use crate::approvals::matter::sealed;
 use crate::approvals::{
     self, AnswerPath, CALL_EXPIRES_MS, Card, CardState, KEPT_MS, MAX_ACTS, MAX_ARGUMENTS, PendingAct, no,
 };
@@ -24,6 +26,7 @@ use crate::people::Principals;
 use crate::people::principal::Principal;
 use crate::shares::{CARDS, Taken};
 use crate::text::head;
+use crate::vault::Secrets;
 
 /// An act that needs the owner's word.
 #[derive(Debug)]
@@ -39,6 +42,8 @@ pub(crate) struct Cards {
     pub(super) base: Rc<Base>,
     pub(super) people: Rc<Principals>,
     pub(super) turns: Rc<RefCell<Turns>>,
+    /// What a card is about is sealed with the vault's key.
+    secrets: Rc<Secrets>,
     /// What waits for the owner's word, and what was answered lately, by name.
     pub(crate) all: RefCell<BTreeMap<String, Card>>,
     /// Held by anyone who makes a card or adds to one.
@@ -46,8 +51,14 @@ pub(crate) struct Cards {
 }
 
 impl Cards {
-    pub(crate) fn new(base: &Rc<Base>, people: &Rc<Principals>, turns: &Rc<RefCell<Turns>>, kept: Vec<Card>) -> Self {
+    pub(crate) fn new(
+        base: &Rc<Base>,
+        people: &Rc<Principals>,
+        turns: &Rc<RefCell<Turns>>,
+        (secrets, kept): (&Rc<Secrets>, Vec<Card>),
+    ) -> Self {
         Self {
+            secrets: Rc::clone(secrets),
             base: Rc::clone(base),
             people: Rc::clone(people),
             turns: Rc::clone(turns),
@@ -64,8 +75,13 @@ impl Cards {
         card: &Card,
         answer: &Answer,
     ) -> Result<(), Refusal> {
+        if card.offer.is_some() && matches!(answer, Answer::Turn | Answer::Always(_) | Answer::Never) {
+            return Err(no("approvals.offer", "an offer is answered with yes or no; nothing was done".to_owned()));
+        }
         if way == AnswerPath::Hard {
-            return Ok(());
+            // What is offered to another person is not the owner's to take.
+            let sees = card.offer.is_none() || self.people.is_owners(&card.principal);
+            return if sees { Ok(()) } else { Err(approvals::unknown(&card.id)) };
         }
         if card.principal != principal.name && !self.decides_for(principal, card) {
             // Another principal's card looks exactly like one that there is not.
@@ -95,6 +111,16 @@ impl Cards {
         Ok(())
     }
 
+    /// Records that what an approved offer has promised is planned.
+    pub(crate) async fn begun(&self, id: &str) -> Result<(), Refusal> {
+        let begins = self.base.store.begin_of_card(id.to_owned(), 0).await;
+        begins.map_err(|error| not_durable(&error.to_string()))?;
+        if let Some(card) = self.all.borrow_mut().get_mut(id) {
+            card.begun = 1;
+        }
+        Ok(())
+    }
+
     pub(crate) async fn fresh(
         &self,
         call: &Call,
@@ -102,20 +128,12 @@ impl Cards {
         asked: PendingAct,
         now: u64,
     ) -> Result<Card, Refusal> {
-        let standing = if self.people.is_owners(principal) { Standing::Owner } else { Standing::Guest };
-        let taken = {
-            let cards = self.all.borrow();
-            let open = cards.values().filter(|card| card.is_open(now));
-            Taken::of(principal, open.map(|card| (card.principal.as_str(), self.people.is_owners(&card.principal), 1)))
-        };
-        if let Some(bound) = CARDS.full(standing, taken) {
+        if let Some(bound) = self.full(principal, now) {
             let why = format!("{}: {bound} cards wait for an answer already", asked.why);
             return Err(Refusal::new(RefusalCode::Denied, "approvals.full", why).remedy("answer some of them first"));
         }
-        let bytes = HandleId::new().to_bytes();
-        let random = [bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]];
         let card = Card {
-            id: approvals::name_of(random),
+            id: fresh_name(),
             principal: principal.to_owned(),
             turn: call.turn,
             // Only a planner's turn goes on.
@@ -126,15 +144,66 @@ impl Cards {
                 .filter(|_| call.notes.is_some())
                 .map_or(TraceId::NONE, |turn| turn.trace),
             acts: vec![asked],
+            offer: None,
             made_ms: now,
             expires_ms: now.saturating_add(CALL_EXPIRES_MS),
             state: CardState::Waiting,
             answered_by: String::new(),
             begun: 0,
         };
+        self.keep(card, now).await
+    }
+
+    /// A card that offers this to its principal, until it is answered or `expires_ms`. `None` where there is no room for it: an
+    /// offer takes no place from what was asked for.
+    pub(crate) async fn offer(
+        &self,
+        principal: &str,
+        turn: TurnId,
+        (offer, expires_ms): (HabitOffer, u64),
+    ) -> Result<Option<Card>, Refusal> {
+        let _one = self.making.lock().await;
+        let now = self.base.clock.wall_ms();
+        if self.full(principal, now).is_some() {
+            return Ok(None);
+        }
+        let card = Card {
+            id: fresh_name(),
+            principal: principal.to_owned(),
+            turn,
+            trace: TraceId::NONE,
+            acts: Vec::new(),
+            offer: Some(offer),
+            made_ms: now,
+            expires_ms,
+            state: CardState::Waiting,
+            answered_by: String::new(),
+            begun: 0,
+        };
+        self.keep(card, now).await.map(Some)
+    }
+
+    /// How many cards there may be for this principal, when so many wait.
+    fn full(&self, principal: &str, now: u64) -> Option<usize> {
+        let standing = if self.people.is_owners(principal) { Standing::Owner } else { Standing::Guest };
+        let cards = self.all.borrow();
+        let open = cards.values().filter(|card| card.is_open(now));
+        let taken =
+            Taken::of(principal, open.map(|card| (card.principal.as_str(), self.people.is_owners(&card.principal), 1)));
+        CARDS.full(standing, taken)
+    }
+
+    /// What a card is about, as it is stored.
+    fn sealed(&self, card: &Card) -> Result<Vec<u8>, Refusal> {
+        sealed(&self.secrets.vault.borrow(), card).ok_or_else(|| not_durable("it could not be sealed"))
+    }
+
+    /// Keeps a card, durably first.
+    async fn keep(&self, card: Card, now: u64) -> Result<Card, Refusal> {
+        let matter = self.sealed(&card)?;
         self.base
             .store
-            .card(card.clone(), now.saturating_sub(KEPT_MS))
+            .card(card.clone(), matter, now.saturating_sub(KEPT_MS))
             .await
             .map_err(|error| not_durable(&error.to_string()))?;
         let mut cards = self.all.borrow_mut();
@@ -155,7 +224,7 @@ impl Cards {
         let mut acts = card.acts.clone();
         acts.push(asked);
         let card = Card { acts, made_ms: now, expires_ms: now.saturating_add(CALL_EXPIRES_MS), ..card };
-        let extended = self.base.store.extend_card(card.clone(), before).await;
+        let extended = self.base.store.extend_card(card.clone(), self.sealed(&card)?, before).await;
         if !extended.map_err(|error| not_durable(&error.to_string()))? {
             let why = format!("the card {} was answered in this very moment; ask again", card.id);
             return Err(Refusal::new(RefusalCode::Denied, "approvals.answered", why));
@@ -184,6 +253,12 @@ impl Cards {
         );
         Refusal::new(RefusalCode::Denied, "turn.questions", head(&verdict.why, MAX_WHY)).remedy(remedy)
     }
+}
+
+/// A name for a card that no other has.
+fn fresh_name() -> String {
+    let bytes = HandleId::new().to_bytes();
+    approvals::name_of([bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]])
 }
 
 pub(crate) fn not_durable(why: &str) -> Refusal {

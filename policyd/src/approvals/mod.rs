@@ -6,10 +6,11 @@ pub(crate) mod asker;
 pub(crate) mod cards;
 pub(crate) mod codes;
 pub mod grants;
+pub(crate) mod matter;
 pub(crate) mod showing;
 pub mod totp;
 
-use metnos_proto::doc::card::{ActView, CardState as ShownState, CardView, PathTarget, TouchCount};
+use metnos_proto::doc::card::{ActView, CardState as ShownState, CardView, HabitOffer, PathTarget, TouchCount};
 use metnos_proto::doc::policy::ArgumentSource;
 use metnos_proto::ids::{Blake3, TraceId, TurnId};
 use metnos_proto::json;
@@ -177,6 +178,8 @@ pub struct Card {
     pub trace: TraceId,
     /// What waits, in the order in which it was asked for.
     pub acts: Vec<PendingAct>,
+    /// What is offered, where it is an offer: it has no acts then.
+    pub offer: Option<HabitOffer>,
     /// When it was made, or last added to, in milliseconds since the epoch.
     pub made_ms: u64,
     /// Until when it can be answered.
@@ -199,6 +202,8 @@ struct CardMatter<'a> {
     hard: bool,
     made_ms: u64,
     expires_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offer: Option<&'a HabitOffer>,
 }
 
 impl Card {
@@ -217,7 +222,8 @@ impl Card {
     /// Whether it was approved and some of its acts were never begun: those can still be.
     #[must_use]
     pub fn is_half_done(&self, now_ms: u64) -> bool {
-        self.state == CardState::Approved && self.begun < self.acts.len() && now_ms < self.expires_ms
+        let all = if self.offer.is_some() { 1 } else { self.acts.len() };
+        self.state == CardState::Approved && self.begun < all && now_ms < self.expires_ms
     }
 
     /// The digest that an answer must name.
@@ -231,6 +237,7 @@ impl Card {
             hard: self.is_hard(),
             made_ms: self.made_ms,
             expires_ms: self.expires_ms,
+            offer: self.offer.as_ref(),
         })
     }
 
@@ -270,6 +277,7 @@ impl Card {
             others: None,
             person: None,
             here: None,
+            offer: self.offer.clone(),
         }
     }
 
@@ -359,6 +367,11 @@ pub(crate) mod tests {
         }
     }
 
+    pub(crate) fn offered() -> HabitOffer {
+        let (what, when, time) = ("what is planned".into(), "every day at 7:30".into(), "7:30".into());
+        HabitOffer { what, when, time, days: 5, lang: Lang::En.into() }
+    }
+
     pub(crate) fn card(id: &str) -> Card {
         Card {
             id: id.into(),
@@ -366,6 +379,7 @@ pub(crate) mod tests {
             turn: TurnId::NONE,
             trace: TraceId::NONE,
             acts: vec![asked()],
+            offer: None,
             made_ms: 1_000,
             expires_ms: 1_000 + CALL_EXPIRES_MS,
             state: CardState::Waiting,
@@ -420,6 +434,8 @@ pub(crate) mod tests {
             Card { turn: TurnId::from_bytes([1; 16]), ..base.clone() },
             Card { acts: vec![act.clone(), act], ..base.clone() },
             Card { made_ms: 2, ..base.clone() },
+            Card { offer: Some(offered()), ..base.clone() },
+            Card { offer: Some(HabitOffer { what: "x".into(), ..offered() }), ..base.clone() },
             Card { expires_ms: 2, ..base.clone() },
         ]);
         for card in changed {

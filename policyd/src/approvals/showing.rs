@@ -70,7 +70,7 @@ impl Cards {
     /// The cards, newest first.
     pub(crate) fn cards(&self) -> CardList {
         let now = self.base.clock.wall_ms();
-        let mut cards: Vec<Card> = self.all.borrow().values().cloned().collect();
+        let mut cards: Vec<Card> = self.all.borrow().values().filter(|card| self.owner_sees(card)).cloned().collect();
         cards.sort_by_key(|card| std::cmp::Reverse(card.made_ms));
         let lang = self.people.lang_of(&self.people.owner_name());
         let shown = |card: &Card| CardView {
@@ -112,9 +112,14 @@ impl Cards {
         CardList(open.iter().take(MAX_LISTED).map(shown).collect())
     }
 
+    /// Whether the owner sees this card at the machine: what is offered to another person is that person's alone.
+    fn owner_sees(&self, card: &Card) -> bool {
+        card.offer.is_none() || self.people.is_owners(&card.principal)
+    }
+
     /// Whether this card is another principal's, and whoever speaks here decides it.
     pub(crate) fn decides_for(&self, principal: &Principal, card: &Card) -> bool {
-        self.people.decides_on(principal, &card.principal, card.is_hard())
+        card.offer.is_none() && self.people.decides_on(principal, &card.principal, card.is_hard())
     }
 
     /// One card.
@@ -123,7 +128,7 @@ impl Cards {
     /// When there is none of this name.
     pub(crate) fn show_card(&self, id: &str) -> Result<CardView, Refusal> {
         let cards = self.all.borrow();
-        let card = cards.get(id).ok_or_else(|| approvals::unknown(id))?;
+        let card = cards.get(id).filter(|card| self.owner_sees(card)).ok_or_else(|| approvals::unknown(id))?;
         let lang = self.people.lang_of(&self.people.owner_name());
         Ok(CardView { person: self.person_who_asks(card), ..card.document(self.base.clock.wall_ms(), lang) })
     }
@@ -149,6 +154,9 @@ impl Cards {
             shown: head(&written(&shown), MAX_SHOWN),
         };
         self.people.note_to_door(door_policyd::Note::CardWaits(note)).await;
+        if card.offer.is_some() {
+            return;
+        }
         let to =
             self.people.deciders_of(&card.principal, card.is_hard()).into_iter().take(MAX_NOTICES).collect::<Vec<_>>();
         if !to.is_empty() {

@@ -53,6 +53,11 @@ impl Policy {
             // Only now: what would not count anyway costs no code.
             self.approvals.codes.code_counts(code, &card).await?;
         }
+        if card.offer.is_some() {
+            let answered = self.answer_offer(&card, &principal, answer).await?;
+            self.settle(&card, &answered, &principal).await;
+            return Ok((answered, results(&[])?));
+        }
         self.unchanged(&card)?;
         let settled = match answer {
             Answer::No | Answer::Never => {

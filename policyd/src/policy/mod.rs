@@ -99,7 +99,7 @@ impl Policy {
         let proposals = Proposals::new(&base, &budgets, &executors, kept.proposals);
         let thinking = Thinking::new(&base, &budgets, &proposals, &turns, &rate);
         let approvals = Approvals {
-            cards: Cards::new(&base, &people, &turns, kept.words.cards),
+            cards: Cards::new(&base, &people, &turns, (&secrets, kept.words.cards)),
             grants: Grants::new(&base, &executors, kept.words.grants),
             codes: Codes::new(&base, &secrets, kept.words.codes),
         };

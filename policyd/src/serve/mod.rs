@@ -35,7 +35,7 @@ use metnos_proto::msg::policyd::{
     Resume, RevokeGrant, RunCall, ShowApproval, ShowExecutor, SwitchExecutor, Switched, TurnFunded, Undo, UndoLast,
     Undoable, UndoneLast,
 };
-use metnos_proto::msg::schedule::{ReviewOrder, ScheduleAsk, ScheduleOrder, ShowSchedule};
+use metnos_proto::msg::schedule::{HabitOffered, OfferHabit, ReviewOrder, ScheduleAsk, ScheduleOrder, ShowSchedule};
 use metnos_proto::msg::vaglio::{Propose, Proposed, Rite, VaglioAsk};
 use metnos_proto::msg::vault_budget::{BudgetAsk, VaultAsk, VaultPut};
 use metnos_proto::payload::Sealed;
@@ -159,6 +159,15 @@ impl planner_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Doc<DayReview>, 1> {
         Ok(Doc::seal(&Policy::review(&self, ask).await?)?)
+    }
+
+    async fn offer_habit(
+        self: Rc<Self>,
+        _: Cx<PlannerPolicyd>,
+        ask: OfferHabit,
+        []: [Sealed; 0],
+    ) -> Served<HabitOffered, 0> {
+        Ok((Policy::offer_habit(&self, ask).await?, []))
     }
 
     async fn end_turn(self: Rc<Self>, _: Cx<PlannerPolicyd>, ask: EndTurn, []: [Sealed; 0]) -> Served<Done, 0> {

@@ -7,9 +7,11 @@ use metnos_proto::ids::{TraceId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
 use crate::approvals::grants::Grant;
+use crate::approvals::matter::matter;
 use crate::approvals::totp::Enrolled;
-use crate::approvals::{Card, CardState, PendingAct};
+use crate::approvals::{Card, CardState};
 use crate::store::{Store, StoreError};
+use crate::vault::Vault;
 
 /// The table of form 2, whose cards held one act each.
 pub(crate) const FIRST_TABLE: &str = "CREATE TABLE cards (id TEXT PRIMARY KEY) STRICT;";
@@ -31,7 +33,11 @@ pub(crate) const TABLES: &str = "
 /// What a turn is opened anew with, when it is gone by the time its card is answered.
 pub(crate) const TRACE_COLUMN: &str = "ALTER TABLE cards ADD COLUMN trace TEXT NOT NULL DEFAULT '';";
 
-const COLUMNS: &str = "id, principal, turn, acts, made_ms, expires_ms, state, answered_by, begun, trace";
+/// What a card is about, sealed with the key of the vault: it holds what persons have said. Cards of before have their acts in
+/// the column of that name, in plain text.
+pub(crate) const MATTER_COLUMN: &str = "ALTER TABLE cards ADD COLUMN matter BLOB NOT NULL DEFAULT x'';";
+
+const COLUMNS: &str = "id, principal, turn, acts, made_ms, expires_ms, state, answered_by, begun, trace, matter";
 
 /// What of this was in the database when it was opened.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -48,9 +54,9 @@ pub struct Words {
 ///
 /// # Errors
 /// [`StoreError::Damaged`] when a row is none.
-pub(crate) fn load(connection: &Connection) -> Result<Words, StoreError> {
+pub(crate) fn load(connection: &Connection, vault: &Vault) -> Result<Words, StoreError> {
     let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM cards ORDER BY made_ms, id"))?;
-    let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, read(row)?)))?;
+    let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, read(row, vault)?)))?;
     let card = |(id, card): (String, Option<Card>)| card.ok_or(StoreError::Damaged(format!("card {id}")));
     let cards = rows.map(|row| row.map_err(StoreError::from).and_then(card)).collect::<Result<_, _>>()?;
     let mut statement = connection.prepare("SELECT id, body FROM grants ORDER BY id")?;
@@ -77,53 +83,49 @@ fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-fn read(row: &SqlRow<'_>) -> rusqlite::Result<Option<Card>> {
+fn read(row: &SqlRow<'_>, vault: &Vault) -> rusqlite::Result<Option<Card>> {
     let number = |at: usize| -> rusqlite::Result<Option<u64>> { Ok(u64::try_from(row.get::<_, i64>(at)?).ok()) };
     let turn = row.get::<_, String>(2)?.parse::<TurnId>().ok();
-    let acts: Option<Vec<PendingAct>> = serde_json::from_str(&row.get::<_, String>(3)?).ok();
+    let matter = matter(&row.get::<_, String>(0)?, (&row.get::<_, String>(3)?, &row.get::<_, Vec<u8>>(10)?), vault);
     let state = CardState::parse(&row.get::<_, String>(6)?);
     let begun = number(8)?.and_then(|begun| usize::try_from(begun).ok());
-    let (Some(turn), Some(acts), Some(state), Some(begun), Some(made_ms), Some(expires_ms)) =
-        (turn, acts, state, begun, number(4)?, number(5)?)
+    let (Some(turn), Some((acts, offer)), Some(state), Some(begun), Some(made_ms), Some(expires_ms)) =
+        (turn, matter, state, begun, number(4)?, number(5)?)
     else {
         return Ok(None);
     };
     let (id, principal, answered_by) = (row.get(0)?, row.get(1)?, row.get(7)?);
     // A card of before the column has none, and its turn is not opened anew.
     let trace = row.get::<_, String>(9)?.parse::<TraceId>().unwrap_or(TraceId::NONE);
-    Ok(Some(Card { id, principal, turn, trace, acts, made_ms, expires_ms, state, answered_by, begun }))
+    Ok(Some(Card { id, principal, turn, trace, acts, offer, made_ms, expires_ms, state, answered_by, begun }))
 }
 
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn text_of(acts: &[PendingAct]) -> Result<String, rusqlite::Error> {
-    serde_json::to_string(acts).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
-}
-
 impl Store {
-    /// Records a card, before anybody learns of it, and drops those that nobody looks at any more.
+    /// Records a card with its matter as [`sealed`](crate::approvals::matter::sealed) has it, before anybody learns of it, and drops those that nobody looks at any more.
     ///
     /// # Errors
     /// When it could not be made durable.
-    pub async fn card(&self, card: Card, forget_before_ms: u64) -> Result<(), StoreError> {
+    pub async fn card(&self, card: Card, matter: Vec<u8>, forget_before_ms: u64) -> Result<(), StoreError> {
         self.run(move |connection| {
             connection.execute("DELETE FROM cards WHERE expires_ms < ?1", [signed(forget_before_ms)])?;
             connection
                 .execute(
-                    "INSERT INTO cards VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10)",
+                    "INSERT INTO cards VALUES (?1, ?2, ?3, '', ?4, ?5, ?6, ?7, ?8, 0, ?9, ?10)",
                     params![
                         card.id,
                         card.principal,
                         card.turn.to_string(),
-                        text_of(&card.acts)?,
                         card.digest().to_string(),
                         signed(card.made_ms),
                         signed(card.expires_ms),
                         card.state.name(),
                         card.answered_by,
                         card.trace.to_string(),
+                        matter,
                     ],
                 )
                 .map(|_| ())
@@ -131,19 +133,19 @@ impl Store {
         .await
     }
 
-    /// Records that a card that waits has become `card`; whether it still waited as `before`.
+    /// Records that a card that waits has become `card`, with its matter as [`sealed`](crate::approvals::matter::sealed) has it; whether it still waited as `before`.
     ///
     /// # Errors
     /// When it could not be made durable.
-    pub async fn extend_card(&self, card: Card, before: String) -> Result<bool, StoreError> {
+    pub async fn extend_card(&self, card: Card, matter: Vec<u8>, before: String) -> Result<bool, StoreError> {
         self.run(move |connection| {
             let changed = connection.execute(
-                "UPDATE cards SET acts = ?3, digest = ?4, made_ms = ?5, expires_ms = ?6
+                "UPDATE cards SET acts = '', matter = ?3, digest = ?4, made_ms = ?5, expires_ms = ?6
                  WHERE id = ?1 AND state = 'waiting' AND digest = ?2",
                 params![
                     card.id,
                     before,
-                    text_of(&card.acts)?,
+                    matter,
                     card.digest().to_string(),
                     signed(card.made_ms),
                     signed(card.expires_ms)
@@ -245,7 +247,8 @@ impl Store {
 mod tests {
     use super::*;
     use crate::approvals::grants::{Scope, Target};
-    use crate::approvals::tests::{asked, card};
+    use crate::approvals::matter::sealed;
+    use crate::approvals::tests::{asked, card, offered};
     use crate::opened::Opened;
 
     const KEY: [u8; 32] = [1; 32];
@@ -253,13 +256,25 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_card_survives_a_restart_and_is_answered_once() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Opened::open(folder.path(), &KEY).unwrap().start().unwrap();
-        store.card(card("a"), 0).await.unwrap();
-        store.card(card("b"), 0).await.unwrap();
-        assert!(store.card(card("a"), 0).await.is_err(), "a name is used once");
+        let mut first = Opened::open(folder.path(), &KEY).unwrap();
+        let store = first.start().unwrap();
+        let vault = first.kept.vault.0;
+        let offer = Card { acts: Vec::new(), offer: Some(offered()), ..card("b") };
+        let keep = async |one: &Card, forget| store.card(one.clone(), sealed(&vault, one).unwrap(), forget).await;
+        keep(&card("a"), 0).await.unwrap();
+        keep(&offer, 0).await.unwrap();
+        assert!(keep(&card("a"), 0).await.is_err(), "a name is used once");
         drop(store);
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            let holds = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+            assert!(
+                !holds("what is planned") && !holds(r#""path":"old""#),
+                "what a card is about lies open on the disk"
+            );
+        }
         let mut opened = reopened(folder.path());
-        assert_eq!(opened.kept.words.cards, [card("a"), card("b")]);
+        assert_eq!(opened.kept.words.cards, [card("a"), offer]);
         let store = opened.start().unwrap();
         let digest = card("a").digest().to_string();
         let answer = async |id: &str, digest: &str, now| {
@@ -273,7 +288,8 @@ mod tests {
         assert!(store.begin_of_card("a".into(), 0).await.unwrap());
         assert!(!store.begin_of_card("a".into(), 0).await.unwrap(), "each act once");
         assert!(!store.begin_of_card("b".into(), 0).await.unwrap(), "not without a yes");
-        store.card(card("d"), u64::MAX / 4).await.unwrap();
+        let last = card("d");
+        store.card(last.clone(), sealed(&opened.kept.vault.0, &last).unwrap(), u64::MAX / 4).await.unwrap();
         drop(store);
         let left = reopened(folder.path()).kept.words.cards;
         assert_eq!(left.iter().map(|card| card.id.as_str()).collect::<Vec<_>>(), ["d"]);
@@ -282,18 +298,20 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn extended_card_has_new_digest_and_answered_card_is_not_extended() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Opened::open(folder.path(), &KEY).unwrap().start().unwrap();
-        store.card(card("a"), 0).await.unwrap();
+        let mut opened = Opened::open(folder.path(), &KEY).unwrap();
+        let store = opened.start().unwrap();
+        let seal = |card: &Card| sealed(&opened.kept.vault.0, card).unwrap();
+        store.card(card("a"), seal(&card("a")), 0).await.unwrap();
         let more = Card { acts: vec![asked(), asked()], ..card("a") };
         let (old, new) = (card("a").digest().to_string(), more.digest().to_string());
-        assert!(store.extend_card(more.clone(), old.clone()).await.unwrap());
-        assert!(!store.extend_card(more.clone(), old.clone()).await.unwrap());
+        assert!(store.extend_card(more.clone(), seal(&more), old.clone()).await.unwrap());
+        assert!(!store.extend_card(more.clone(), seal(&more), old.clone()).await.unwrap());
         let answer = async |digest: &str| {
             store.answer_card("a".into(), digest.into(), CardState::Approved, "me".into(), 2_000).await.unwrap()
         };
         assert!(!answer(&old).await);
         assert!(answer(&new).await);
-        assert!(!store.extend_card(more, new).await.unwrap());
+        assert!(!store.extend_card(more.clone(), seal(&more), new).await.unwrap());
     }
 
     #[tokio::test(flavor = "current_thread")]

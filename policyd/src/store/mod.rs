@@ -13,7 +13,7 @@ use crate::key;
 /// The database's file, in policyd's own folder.
 pub const STORE_FILE: &str = "policy.sqlite";
 /// The form of the database this version writes.
-pub(crate) const FORM: i64 = 9;
+pub(crate) const FORM: i64 = 10;
 /// The most words waiting for the thread.
 const MAX_WAITING: usize = 64;
 

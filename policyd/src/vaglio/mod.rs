@@ -2,6 +2,7 @@
 //! it; what the owner answers teaches the weights. The sieve itself is `metnos_policy::vaglio`.
 
 pub mod constitution;
+mod habits;
 mod model;
 pub mod record;
 
@@ -30,6 +31,7 @@ use crate::random::random;
 use crate::refusals::internal;
 use crate::store::{StoreError, not_durable, signed};
 use crate::vaglio::constitution::Constitution;
+pub(crate) use crate::vaglio::habits::HabitProposal;
 use crate::vaglio::record::{EXPIRES_MS, KEPT_MS, ProposalRecord};
 
 /// The most proposals that are kept; the oldest make room.
@@ -80,8 +82,12 @@ impl Vaglio {
         self.ends.iter().map(|end| self.learned.get(&end.slug).copied().unwrap_or(1.0)).collect()
     }
 
-    fn heard_ms(&self, now_ms: u64) -> Vec<u64> {
-        let recent = |kept: &&ProposalRecord| kept.is_heard() && kept.made_ms.saturating_add(WINDOW_MS) > now_ms;
+    /// When what is answered in one place was heard lately: what was offered to this principal, or what the owner answers by
+    /// `metnosctl vaglio`, which has an empty name.
+    fn heard_ms(&self, to: &str, now_ms: u64) -> Vec<u64> {
+        let recent = |kept: &&ProposalRecord| {
+            kept.to == to && kept.is_heard() && kept.made_ms.saturating_add(WINDOW_MS) > now_ms
+        };
         let mut heard: Vec<u64> = self.kept.values().filter(recent).map(|kept| kept.made_ms).collect();
         heard.sort_unstable();
         heard
@@ -200,13 +206,13 @@ impl Proposals {
         self.room_for_proposals(now)?;
         let (ends, learned, heard, day) = {
             let vaglio = self.vaglio.borrow();
-            (vaglio.ends.clone(), vaglio.factors(), vaglio.heard_ms(now), vaglio.day.clone())
+            (vaglio.ends.clone(), vaglio.factors(), vaglio.heard_ms("", now), vaglio.day.clone())
         };
         let places = &self.base.setting.places;
         let standard = Standard { places, ends: &ends, learned: &learned, heard_ms: &heard, day, now_ms: now };
         let sifted = sieve::sift(&proposal, &standard, &model::ModelJudge::new(self)).await;
         let slugs: Vec<String> = ends.into_iter().map(|end| end.slug).collect();
-        self.keep(proposal, raise, &sifted, &slugs, now).await
+        self.keep(proposal, (raise, ""), &sifted, &slugs, now).await
     }
 
     fn room_for_proposals(&self, now: u64) -> Result<(), Refusal> {
@@ -219,10 +225,11 @@ impl Proposals {
         Ok(())
     }
 
-    pub(crate) async fn keep(
+    /// Keeps a sifted proposal, with what a yes would change and whom it is offered to.
+    async fn keep(
         &self,
         proposal: Proposal,
-        raise: Option<Raise>,
+        (raise, to): (Option<Raise>, &str),
         sifted: &Sifted,
         slugs: &[String],
         now: u64,
@@ -242,6 +249,8 @@ impl Proposals {
             due_ms: sifted.due_ms,
             raise,
             told_ms: 0,
+            to: to.to_owned(),
+            card: String::new(),
         };
         let judged = match (sifted.judge, sifted.estimate) {
             ("", _) => "no judge was asked".to_owned(),
@@ -264,10 +273,13 @@ impl Proposals {
         let mut vaglio = self.vaglio.borrow_mut();
         let digest = ProposalRecord::digest_of(&kept.proposal);
         vaglio.kept.retain(|_, old| {
-            old.made_ms.saturating_add(KEPT_MS) > now && ProposalRecord::digest_of(&old.proposal) != digest
+            // What was once offered to a person is never offered again, however long ago it was.
+            let is_kept = !old.to.is_empty() || old.made_ms.saturating_add(KEPT_MS) > now;
+            is_kept && ProposalRecord::digest_of(&old.proposal) != digest
         });
         while vaglio.kept.len() >= MAX_KEPT {
-            let oldest = vaglio.kept.values().min_by_key(|kept| kept.made_ms).map(|kept| kept.id.clone());
+            let age = |kept: &&ProposalRecord| (!kept.to.is_empty(), kept.made_ms);
+            let oldest = vaglio.kept.values().min_by_key(age).map(|kept| kept.id.clone());
             let Some(oldest) = oldest else { break };
             vaglio.kept.remove(&oldest);
         }
@@ -280,8 +292,10 @@ impl Proposals {
         self.base
             .store
             .run(move |connection| {
-                connection
-                    .execute("DELETE FROM proposals WHERE made_ms < ?1", [signed(made.saturating_sub(KEPT_MS))])?;
+                connection.execute(
+                    "DELETE FROM proposals WHERE made_ms < ?1 AND coalesce(json_extract(document, '$.to'), '') = ''",
+                    [signed(made.saturating_sub(KEPT_MS))],
+                )?;
                 connection
                     .execute(
                         "INSERT OR REPLACE INTO proposals VALUES (?1, ?2, ?3)",
@@ -352,11 +366,11 @@ impl Proposals {
                 Ok(VaglioAnswer::Proposal(Box::new(kept.document(now))))
             }
             VaglioAsk::Unasked => Ok(VaglioAnswer::Proposals(self.listed(now, |kept| !kept.is_heard()))),
-            VaglioAsk::Digest => Ok(VaglioAnswer::Proposals(self.listed(now, |kept| kept.is_open(now)))),
+            VaglioAsk::Digest => Ok(VaglioAnswer::Proposals(self.listed(now, |kept| kept.is_owners(now)))),
             VaglioAsk::Due => self.tell_due(by, now).await.map(VaglioAnswer::Proposals),
             VaglioAsk::Telos => Ok(VaglioAnswer::Telos(self.telos())),
             VaglioAsk::Answer(answer) => {
-                let of = |kept: &ProposalRecord| (kept.is_open(now), kept.raise.clone());
+                let of = |kept: &ProposalRecord| (kept.is_owners(now), kept.raise.clone());
                 let found = self.vaglio.borrow().kept.get(&answer.id).map(of);
                 let (open, raise) = found.ok_or_else(|| unknown(&answer.id))?;
                 if !open {
@@ -382,7 +396,10 @@ impl Proposals {
             let quiet: Vec<_> = vaglio.ends.iter().filter_map(|end| end.quiet).collect();
             let quiet = vaglio.day.is_quiet(&quiet, now);
             let fits = |kept: &ProposalRecord| {
-                kept.told_ms == 0 && kept.is_open(now) && kept.due_ms <= now && (kept.way == Disposition::Now || !quiet)
+                kept.told_ms == 0
+                    && kept.is_owners(now)
+                    && kept.due_ms <= now
+                    && (kept.way == Disposition::Now || !quiet)
             };
             let due = vaglio.kept.values_mut().filter(|kept| fits(kept)).take(MAX_LISTED);
             due.map(|kept| {
@@ -449,7 +466,7 @@ impl Proposals {
         TelosReport {
             ends: ends.collect(),
             fault: vaglio.fault.clone(),
-            brake: metnos_policy::vaglio::bother::brake(&vaglio.heard_ms(now), now),
+            brake: metnos_policy::vaglio::bother::brake(&vaglio.heard_ms("", now), now),
             quiet: vaglio.day.is_quiet(&vaglio.ends.iter().filter_map(|end| end.quiet).collect::<Vec<_>>(), now),
         }
     }

@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use metnos_policy::vaglio::judge::{Judge, JudgeError, Lexical, Shown};
 use metnos_policy::vaglio::telos::Telos;
@@ -40,12 +41,18 @@ nothing else: {\"fits\": {\"<slug of the end>\": <number>, ...}} with every end 
 pub(crate) struct ModelJudge<'a> {
     proposals: &'a Rc<Proposals>,
     estimated: Cell<bool>,
+    patience: Duration,
 }
 
 impl<'a> ModelJudge<'a> {
     /// A judge for one proposal.
     pub(crate) const fn new(proposals: &'a Rc<Proposals>) -> Self {
-        Self { proposals, estimated: Cell::new(false) }
+        Self { proposals, estimated: Cell::new(false), patience: Duration::MAX }
+    }
+
+    /// The same, who has so long to judge.
+    pub(crate) const fn within(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     async fn asked(&self, shown: Shown<'_>, ends: &[Telos]) -> Result<Vec<f64>, String> {
@@ -89,7 +96,8 @@ impl Judge for ModelJudge<'_> {
     }
 
     async fn judge(&self, shown: Shown<'_>, ends: &[Telos]) -> Result<Vec<f64>, JudgeError> {
-        match self.asked(shown, ends).await {
+        let asked = tokio::time::timeout(self.patience, self.asked(shown, ends)).await;
+        match asked.unwrap_or_else(|_| Err("the judge takes too long".to_owned())) {
             Ok(fits) => Ok(fits),
             Err(why) => {
                 tracing::info!(why, "no model has judged; words are compared");

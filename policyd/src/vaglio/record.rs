@@ -37,6 +37,10 @@ pub struct ProposalRecord {
     pub raise: Option<Raise>,
     /// When he was told of it, in milliseconds since the epoch; 0 when not yet.
     pub told_ms: u64,
+    /// The principal that it is offered to by a card, who alone answers it; empty for what the owner answers by `metnosctl vaglio`.
+    pub to: String,
+    /// The name of that card; empty while there is none.
+    pub card: String,
 }
 
 impl ProposalRecord {
@@ -57,6 +61,12 @@ impl ProposalRecord {
     #[must_use]
     pub fn is_open(&self, now_ms: u64) -> bool {
         self.is_heard() && self.answer.is_none() && now_ms < self.made_ms.saturating_add(EXPIRES_MS)
+    }
+
+    /// Whether it waits for the owner's answer by `metnosctl vaglio`.
+    #[must_use]
+    pub fn is_owners(&self, now_ms: u64) -> bool {
+        self.to.is_empty() && self.is_open(now_ms)
     }
 
     /// How it stands, for people.
@@ -94,6 +104,7 @@ impl ProposalRecord {
             due_ms: self.due_ms,
             told_ms: self.told_ms,
             raise: self.raise.as_ref().map(Raise::document),
+            to: self.to.clone(),
             weighed: self.weighed.clone(),
         }
     }
@@ -106,6 +117,7 @@ impl ProposalRecord {
         let it = &self.proposal;
         serde_json::to_string(&Stored {
             answer: self.answer.map(verdict),
+            card: self.card.clone(),
             confidence: it.confidence,
             due_ms: self.due_ms,
             effect: it.effect.clone(),
@@ -116,6 +128,7 @@ impl ProposalRecord {
             reversible: it.reversible,
             subject: it.subject.clone(),
             title: it.title.clone(),
+            to: self.to.clone(),
             told_ms: self.told_ms,
             touches: it.touches.clone(),
             urgency: it.urgency,
@@ -152,6 +165,8 @@ impl ProposalRecord {
             due_ms: stored.due_ms,
             raise,
             told_ms: stored.told_ms,
+            to: stored.to,
+            card: stored.card,
         })
     }
 }
@@ -160,6 +175,8 @@ impl ProposalRecord {
 #[derive(Debug, Serialize, Deserialize)]
 struct Stored {
     answer: Option<ProposalVerdict>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    card: String,
     confidence: f64,
     due_ms: u64,
     effect: String,
@@ -170,6 +187,8 @@ struct Stored {
     reversible: bool,
     subject: String,
     title: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    to: String,
     /// Was not written at first.
     #[serde(default)]
     told_ms: u64,
@@ -247,6 +266,12 @@ mod tests {
         let kept = ProposalRecord::parse(STORED).unwrap();
         assert_eq!(kept.stored().unwrap(), STORED);
         assert_eq!(kept.fits, [("order".to_owned(), 0.5)]);
+        let offered = STORED
+            .replace(r#""confidence""#, r#""card":"ab2c-d3ef","confidence""#)
+            .replace(r#""told_ms""#, r#""to":"telegram:5","told_ms""#);
+        let read = ProposalRecord::parse(&offered).unwrap();
+        assert_eq!((read.to.as_str(), read.card.as_str()), ("telegram:5", "ab2c-d3ef"));
+        assert_eq!(read.stored().unwrap(), offered);
         let answered = STORED.replace(r#""answer":null"#, r#""answer":"silent""#);
         assert_eq!(ProposalRecord::parse(&answered).unwrap().answer, Some(Answer::Silent));
     }

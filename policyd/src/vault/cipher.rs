@@ -13,7 +13,13 @@ pub const NONCE_BYTES: usize = 24;
 pub const ADDED: usize = NONCE_BYTES + 16;
 
 /// The vault's key. Wiped from memory when dropped; nothing can read it out.
-pub struct VaultKey(XChaCha20Poly1305);
+pub struct VaultKey {
+    cipher: XChaCha20Poly1305,
+    digests: Zeroizing<[u8; 32]>,
+}
+
+/// What the key of digests is derived for (BLAKE3's mode of that name).
+const DIGESTS: &str = "metnos policyd 2026-11-30 keyed digests";
 
 impl std::fmt::Debug for VaultKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -25,7 +31,19 @@ impl VaultKey {
     /// The key of these bytes.
     #[must_use]
     pub(crate) fn new(bytes: &SecretBytes) -> Self {
-        Self(XChaCha20Poly1305::new(&(**bytes).into()))
+        let digests = Zeroizing::new(blake3::derive_key(DIGESTS, &**bytes));
+        Self { cipher: XChaCha20Poly1305::new(&(**bytes).into()), digests }
+    }
+
+    /// A digest that stands for these texts, in hexadecimal digits, and cannot be made of them without the key.
+    #[must_use]
+    pub fn digest(&self, texts: &[&str]) -> String {
+        let mut hasher = blake3::Hasher::new_keyed(&self.digests);
+        for text in texts {
+            hasher.update(&u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
+        hasher.finalize().to_hex().to_string()
     }
 
     /// A value, sealed for this place and no other; `None` when the kernel gives no random numbers.
@@ -34,7 +52,7 @@ impl VaultKey {
         let mut nonce = [0; NONCE_BYTES];
         getrandom::fill(&mut nonce).ok()?;
         let payload = Payload { msg: value, aad: &place(name, version) };
-        let sealed = self.0.encrypt(&XNonce::from(nonce), payload).ok()?;
+        let sealed = self.cipher.encrypt(&XNonce::from(nonce), payload).ok()?;
         Some([nonce.as_slice(), &sealed].concat())
     }
 
@@ -43,7 +61,7 @@ impl VaultKey {
     pub fn open(&self, name: &str, version: u64, sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>()?;
         let payload = Payload { msg: sealed, aad: &place(name, version) };
-        self.0.decrypt(&XNonce::from(*nonce), payload).ok().map(Zeroizing::new)
+        self.cipher.decrypt(&XNonce::from(*nonce), payload).ok().map(Zeroizing::new)
     }
 }
 
@@ -70,7 +88,7 @@ mod tests {
         let text = b"Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, sunscreen would be it.";
         let aad = [0x50, 0x51, 0x52, 0x53, 0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7];
         let sealed = VaultKey::new(&SecretBytes::new(bytes))
-            .0
+            .cipher
             .encrypt(&XNonce::from(nonce), Payload { msg: text, aad: &aad })
             .unwrap();
         assert_eq!(sealed[..4], [0xbd, 0x6d, 0x17, 0x9d]);
@@ -86,6 +104,15 @@ mod tests {
             assert!(key(by).open(name, version, &sealed).is_none());
         }
         assert_ne!(key(1).seal("imap", 2, b"hunter2").unwrap(), sealed, "a nonce is used once");
+    }
+
+    #[test]
+    fn digest_differs_by_key_and_by_where_a_text_ends() {
+        let digest = key(1).digest(&["habit", "ab"]);
+        assert_eq!(digest, key(1).digest(&["habit", "ab"]));
+        for other in [key(2).digest(&["habit", "ab"]), key(1).digest(&["habita", "b"]), key(1).digest(&["habitab"])] {
+            assert_ne!(digest, other);
+        }
     }
 
     proptest! {

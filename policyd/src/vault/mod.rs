@@ -156,6 +156,12 @@ impl Vault {
         self.key.open(&format!("={what}"), 0, sealed)
     }
 
+    /// See [`VaultKey::digest`].
+    #[must_use]
+    pub(crate) fn digest(&self, texts: &[&str]) -> String {
+        self.key.digest(texts)
+    }
+
     fn value(&self, name: &str) -> Option<Zeroizing<Vec<u8>>> {
         let entry = self.entries.get(name)?;
         self.key.open(name, entry.version, &entry.sealed)

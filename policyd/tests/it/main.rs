@@ -10,6 +10,7 @@ mod budget;
 mod daemon;
 mod drafting;
 mod flood;
+mod habits;
 mod hostile;
 mod lifecycle;
 mod mediation;

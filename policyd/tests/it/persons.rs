@@ -21,19 +21,24 @@ use crate::peers::{OWNER, World, run};
 
 const NO: TraceId = TraceId::NONE;
 
-struct House {
-    world: World,
-    owner: Rc<Client<CtlPolicyd>>,
-    door: Rc<Client<DoorPolicyd>>,
-    _folder: tempfile::TempDir,
+/// A household: Anna is the owner, Marco an adult, Luca a child and Rosa a guest, all but Anna on Telegram.
+pub(crate) struct House {
+    pub(crate) world: World,
+    pub(crate) owner: Rc<Client<CtlPolicyd>>,
+    pub(crate) door: Rc<Client<DoorPolicyd>>,
+    folder: tempfile::TempDir,
 }
 
 impl House {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let world = World::usual(folder.path()).await;
+        Self::of(folder, world).await
+    }
+
+    pub(crate) async fn of(folder: tempfile::TempDir, world: World) -> Self {
         let (owner, door) = (world.owner(OWNER).await, world.door().await);
-        let house = Self { world, owner, door, _folder: folder };
+        let house = Self { world, owner, door, folder };
         house.add("Anna", Role::Owner, &["mum"]).await.unwrap();
         house.add("Marco", Role::Adult, &[]).await.unwrap();
         house.add("Luca", Role::Child, &[]).await.unwrap();
@@ -42,6 +47,11 @@ impl House {
             house.joins(name, sender).await;
         }
         house
+    }
+
+    /// Where the instance lies.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
     }
 
     async fn persons(&self, ask: PersonsAsk) -> Result<Value, Refusal> {
@@ -70,7 +80,7 @@ impl House {
         (who.standing, who.level)
     }
 
-    async fn says(&self, sender: &str, words: &str) -> TurnId {
+    pub(crate) async fn says(&self, sender: &str, words: &str) -> TurnId {
         let ask = RegisterPrompt { channel: Channel::Telegram, sender: sender.to_owned() };
         let said = Sealed::new(words.as_bytes()).unwrap();
         self.door.register_prompt(NO, ask, [said]).await.unwrap().0.turn

@@ -18,13 +18,13 @@ const SOUL: &str = include_str!("../../../examples/workspace/SOUL.md");
 const TELOS: &str = include_str!("../../../examples/workspace/TELOS.md");
 const DAY_MS: u64 = 86_400_000;
 
-fn write(folder: &Path, name: &str, text: &str) {
+pub(crate) fn write(folder: &Path, name: &str, text: &str) {
     std::fs::create_dir_all(folder.join("workspace")).unwrap();
     std::fs::write(folder.join("workspace").join(name), text).unwrap();
 }
 
 /// A house with a constitution in force and a telos.
-async fn house(folder: &Path) -> World {
+pub(crate) async fn house(folder: &Path) -> World {
     write(folder, "SOUL.md", SOUL);
     write(folder, "TELOS.md", TELOS);
     let world = World::usual(folder).await;
@@ -53,7 +53,7 @@ async fn propose(syntd: &Rc<Client<SyntdPolicyd>>, ask: Propose) -> Result<Propo
     syntd.propose(TraceId::NONE, ask, []).await.map(|(proposed, [])| proposed).map_err(RpcError::into_refusal)
 }
 
-async fn vaglio(owner: &Rc<Client<CtlPolicyd>>, ask: VaglioAsk) -> Result<Value, Refusal> {
+pub(crate) async fn vaglio(owner: &Rc<Client<CtlPolicyd>>, ask: VaglioAsk) -> Result<Value, Refusal> {
     let (_, [document]) = owner.vaglio(TraceId::NONE, ask, []).await.map_err(RpcError::into_refusal)?;
     Ok(serde_json::from_slice(&document.read().unwrap()).unwrap())
 }

@@ -26,6 +26,11 @@ names! {
     }
 }
 
+/// How the answer to an offer is called where it was taken: it is planned.
+pub const PLANNED: &str = "planned";
+/// The same where it was not.
+pub const DECLINED: &str = "declined";
+
 /// Cards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
@@ -69,6 +74,25 @@ pub struct CardView {
     /// Whether an answer counts on the channel where it is shown; where that is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub here: Option<bool>,
+    /// What Metnos offers to do unasked, where the card is an offer: it has no acts then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer: Option<HabitOffer>,
+}
+
+/// What a person has asked day after day at about the same hour, and is offered to be answered unasked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HabitOffer {
+    /// What would be asked then, in the person's own words.
+    pub what: String,
+    /// When, in words: "every day at 7:30".
+    pub when: String,
+    /// At about which time of day it was asked, as a clock shows it.
+    pub time: String,
+    /// On how many days.
+    pub days: u32,
+    /// The language of these words.
+    pub lang: Lang,
 }
 
 /// One act that waits.
@@ -168,14 +192,18 @@ mod tests {
         format!(
             r#"{{"id": "a", "principal": "p", "turn": "t", "acts": [{act}, {bare}], "hard": false, "made_ms": 1,
                 "expires_ms": 2, "digest": "d", "state": "expired", "answered_by": "", "begun": 3, "lang": "it",
-                "others": true, "person": "Giulia", "here": false}}"#
+                "others": true, "person": "Giulia", "here": false, "offer": {OFFER}}}"#
         )
     }
+
+    const OFFER: &str =
+        r#"{"what": "what is planned", "when": "every day at 7:30", "time": "7:30", "days": 5, "lang": "en"}"#;
 
     #[test]
     fn card_documents_keep_every_key_and_miss_none() {
         round_trip::<CardView>(&[&card()]);
         round_trip::<CardList>(&["[]", &format!("[{}]", card())]);
+        round_trip::<HabitOffer>(&[OFFER]);
         round_trip::<TouchCount>(&[r#"{"files": 1, "folders": 2, "bytes": 3, "covered": 4}"#]);
         round_trip::<PathTarget>(&[r#"{"pointer": "/path", "path": "p"}"#]);
     }

@@ -103,6 +103,9 @@ pub struct Proposal {
     /// The limit that a yes changes.
     #[serde(deserialize_with = "nullable")]
     pub raise: Option<ProposedRaise>,
+    /// The principal that it was offered to, who alone answers it; absent where that is the owner by `metnosctl vaglio`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub to: String,
     /// How it was weighed.
     pub weighed: Weighed,
 }

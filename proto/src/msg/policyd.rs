@@ -160,7 +160,7 @@ words! {
 
     /// What became of an answer. The results of what ran come beside it: a JSON array, one for each run.
     pub struct Answered {
-        /// `approved` or `denied`.
+        /// `approved` or `denied`; of an offer, `planned` or `declined`.
         pub state: String,
         /// What ran, in order; without the leaves of its results.
         pub runs: Vec<CallRun>,
@@ -184,7 +184,7 @@ words! {
         pub turn: TurnId,
         /// The card's name.
         pub id: String,
-        /// `approved` or `denied`.
+        /// As in [`Answered::state`].
         pub state: String,
         /// Who answered.
         pub by: String,

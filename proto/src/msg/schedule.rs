@@ -205,6 +205,19 @@ words! {
         pub when: String,
     }
 
+    /// The words of this turn may be a habit: the same was asked on several days at about this hour. policyd looks for itself, and
+    /// offers the person to do it unasked from then on. The planner learns no more than whether an offer was made.
+    pub struct OfferHabit {
+        /// In which turn.
+        pub turn: TurnId,
+    }
+
+    /// See [`OfferHabit`].
+    pub struct HabitOffered {
+        /// Whether a card with the offer was made.
+        pub offered: bool,
+    }
+
     // ---- from the owner to policyd -------------------------------------
 
     /// The owner manages schedules at the machine. The list of those that it was about comes beside the answer.
@@ -306,6 +319,20 @@ words! {
         pub lang: Lang,
         /// As in [`ReviewOrder::when`].
         pub when: String,
+    }
+
+    /// When were the words of this turn said before, by the same principal?
+    pub struct SaidBefore {
+        /// Which turn.
+        pub turn: TurnId,
+    }
+
+    /// See [`SaidBefore`].
+    pub struct SaidTimes {
+        /// When, in seconds since 1970, ascending. None for a turn that no person has opened.
+        pub times: Vec<i64>,
+        /// The zone in which that person's days are reckoned, as `USER.md` has it.
+        pub zone: String,
     }
 
     /// The request of a firing that was begun and has not ended. That of [`ScheduleKind::Do`] is given out once for each due time:

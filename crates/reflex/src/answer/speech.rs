@@ -190,12 +190,6 @@ pub fn hint(lang: Lang, example: &str) -> String {
     tell(lang, Key::Hint, &[("example", (&visible(example)).into())]) + "\n"
 }
 
-/// That what was asked on several days can be answered by itself, with the words that would have it so.
-#[must_use]
-pub fn habit(lang: Lang, time: &str, words: &str) -> String {
-    tell(lang, Key::Habit, &[("time", time.into()), ("words", (&visible(words)).into())]) + "\n"
-}
-
 /// That a private list needs a person who is known by name.
 #[must_use]
 pub fn no_private_list(lang: Lang) -> String {

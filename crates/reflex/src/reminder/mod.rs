@@ -8,7 +8,7 @@ pub mod borne_out;
 mod change;
 mod find;
 pub(crate) mod forms;
-pub(crate) mod habit;
+pub mod habit;
 mod listing;
 pub mod others;
 pub mod review;

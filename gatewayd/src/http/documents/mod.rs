@@ -394,6 +394,8 @@ pub struct CardShown {
     pub made_ms: u64,
     /// Until when it can be answered.
     pub expires_ms: u64,
+    /// Whether it offers to do something unasked from now on. Such a card is answered with yes (`once`) or no.
+    pub offer: bool,
     /// Its lines as people see them.
     pub parts: Vec<CardPart>,
 }
@@ -434,6 +436,7 @@ impl CardShown {
             here: card.here == Some(true),
             made_ms: card.made_ms,
             expires_ms: card.expires_ms,
+            offer: card.offer.is_some(),
             parts: face.parts.into_iter().map(CardPart::from).collect(),
         }
     }
@@ -444,7 +447,7 @@ impl CardShown {
 pub struct Settled {
     /// Which.
     pub card: String,
-    /// `approved` or `denied`.
+    /// `approved` or `denied`; of an offer, `planned` or `declined`.
     pub state: String,
     /// How many acts ran.
     pub runs: usize,

@@ -10,6 +10,7 @@ use metnos_proto::msg::memoryd::{
 };
 use metnos_proto::msg::people::Member;
 use metnos_proto::msg::planner::TurnEnd;
+use metnos_proto::msg::schedule::SaidBefore;
 use metnos_proto::role::RoleName;
 use serde_json::Value;
 
@@ -74,6 +75,8 @@ fn envelope_says_when_its_person_said_the_same_also_after_a_restart() {
     for n in 1..=4 {
         let envelope = say(&mut memory, n, PEER, asked, "bread");
         assert_eq!(envelope.same.len(), usize::from(n) - 1);
+        let said = memory.said_before(&SaidBefore { turn: turn(n) }).unwrap();
+        assert_eq!((said.times, said.zone), (envelope.same, envelope.home.zone), "policyd learns the same");
         say(&mut memory, n + 20, GUEST, asked, "I may not say");
         say(&mut memory, n + 40, PEER, "good morning", "hello");
         instance.clock.advance(DAY_MS);

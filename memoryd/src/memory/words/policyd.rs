@@ -7,13 +7,17 @@ use metnos_proto::msg::memoryd::{
     ExecutorLost, ForgetTurn, MAX_WHY, PageQuery, QueryResult, Recorded, Redact, Spending, Spent, TurnClosed,
     TurnForgotten,
 };
+use metnos_proto::msg::schedule::{SaidBefore, SaidTimes};
 
 use super::super::Memory;
 use super::super::journal::{Answer, Asker, born, lost, named, refused, unknown_turn};
+use super::super::owner_files::is_automatic;
+use super::super::recollection::words_of;
 use super::super::views::{exchanges, outlines};
 use crate::chronicle::event::{Event, EventType, channel_named};
 use crate::chronicle::payload;
 use crate::chronicle::store::redact;
+use crate::tiers::envelope::MAX_RECENT;
 
 /// Why such a payload was taken out.
 const FORGOTTEN: &str = "redacted at the request of the principal who said it";
@@ -28,6 +32,23 @@ impl Memory {
         self.journal.room_for(&word.verdict)?;
         let facts = self.turn_of_call(word.turn)?;
         self.journal.decision(asker, word, &facts, arguments)
+    }
+
+    /// When the words of a turn were said before, by the same principal. Not of a turn that no person has opened.
+    ///
+    /// # Errors
+    /// When the turn is unknown, or the chronicle cannot be read.
+    pub fn said_before(&mut self, word: &SaidBefore) -> Answer<SaidTimes> {
+        let facts = self.turn(word.turn)?;
+        let chronicle = &self.journal.chronicle;
+        let zone = self.files.home_for(&facts, chronicle.now_ms()).zone;
+        let said = facts.said.unwrap_or(0);
+        let row = chronicle.index().row(said)?.filter(|_| !is_automatic(facts.channel));
+        let Some(row) = row else { return Ok(SaidTimes { times: Vec::new(), zone }) };
+        let words = words_of(chronicle, &row)?;
+        let rows = chronicle.index().said_by(&facts.peer, said, MAX_RECENT)?;
+        let times = self.recollection.again.times(chronicle, (&facts.peer, said), &words, &rows)?;
+        Ok(SaidTimes { times, zone })
     }
 
     /// The owner calls an executor without the planner.

@@ -36,6 +36,7 @@ fn proposal() -> Proposal {
         due_ms: 1,
         told_ms: 0,
         raise: None,
+        to: String::new(),
         weighed: Weighed {
             alignment: 0.5,
             brake: 1.0,

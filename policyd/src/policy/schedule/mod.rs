@@ -2,6 +2,7 @@
 //! stand in what he said in this turn. He is reminded himself, so a reminder needs no card; others are where his words say so as
 //! they are (`others.rs`).
 
+mod habits;
 mod messages;
 mod others;
 

@@ -19,7 +19,7 @@ use metnos_proto::msg::memoryd::{
 };
 use metnos_proto::msg::people::Household;
 use metnos_proto::msg::schedule::{
-    AskFired, AskedThen, ChangeSchedules, KeepSchedule, ListSchedules, ReviewOf, ShowSchedule,
+    AskFired, AskedThen, ChangeSchedules, KeepSchedule, ListSchedules, ReviewOf, SaidBefore, SaidTimes, ShowSchedule,
 };
 use metnos_proto::payload::Sealed;
 use tokio::sync::Semaphore;
@@ -73,6 +73,8 @@ pub struct FakeMemory {
     pub schedules: FakeSchedules,
     /// Who is who.
     pub household: RefCell<Household>,
+    /// When what is said was said before, in seconds since 1970.
+    pub said_before: RefCell<Vec<i64>>,
 }
 
 impl FakeMemory {
@@ -98,6 +100,7 @@ impl FakeMemory {
             altered: RefCell::default(),
             clean: RefCell::default(),
             schedules: FakeSchedules::default(),
+            said_before: RefCell::default(),
             household: RefCell::new(Household {
                 people: Vec::new(),
                 owner: Vec::new(),
@@ -173,6 +176,15 @@ impl Serve for FakeMemory {
         []: [Sealed; 0],
     ) -> Served<Doc<DayReview>, 1> {
         Ok(Doc::seal(&self.schedules.review(&ask))?)
+    }
+
+    async fn said_before(
+        self: Rc<Self>,
+        _: Cx<PolicydMemoryd>,
+        _: SaidBefore,
+        []: [Sealed; 0],
+    ) -> Served<SaidTimes, 0> {
+        Ok((SaidTimes { times: self.said_before.borrow().clone(), zone: "UTC".to_owned() }, []))
     }
 
     async fn ask_fired(self: Rc<Self>, _: Cx<PolicydMemoryd>, ask: AskFired, []: [Sealed; 0]) -> Served<AskedThen, 0> {
