@@ -693,6 +693,38 @@ card-denied = Denied by { $by ->
 card-declined = All right: it stays as it is, and nothing was done.
 chat-card = This waits for your word: { $what }. To answer card { $card }: metnosctl approval show { $card } at the machine, or POST /v1/approvals/{ $card }.
 card-stale = This does not wait for your word, or not any more. Nothing was done.
+quiet-set = From { $from } to { $upto } I hold what others send you, and deliver it afterwards. Your own reminders come at their time.
+quiet-none = All right: what others send you is delivered at any hour.
+clock-then = It will be { $time }{ $day ->
+    [same] .
+    [next] , tomorrow.
+   *[other] , on a later day.
+}
+clock-then-past = It was { $time }{ $day ->
+    [same] .
+    [before] , yesterday.
+   *[other] , some days ago.
+}
+clock-hours = { $count ->
+    [one] { $count } hour
+   *[other] { $count } hours
+}
+clock-minutes = { $count ->
+    [one] { $count } minute
+   *[other] { $count } minutes
+}
+clock-until = { $long } until { $time }.
+clock-between = { $long }
+clock-difference = { $way ->
+    [same] { $here } and { $there } have the same time.
+    [later] In { $there } the clock is { $long } ahead of { $here }.
+   *[earlier] In { $there } the clock is { $long } behind { $here }.
+}
+clock-elsewhere = In { $there } it is { $time } then{ $day ->
+    [same] .
+    [next] , on the next day.
+   *[other] , on the day before.
+}
 offer-asks = Shall I tell you this unasked from now on?
 offer-what = “{ $what }”, { $when }
 offer-why = You have asked me this on { $days } days at about { $time }.

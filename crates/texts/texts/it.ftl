@@ -690,6 +690,38 @@ card-denied = Rifiutata { $by ->
 card-declined = Va bene: resta tutto com'è, e non è stato fatto nulla.
 chat-card = Questo aspetta la tua parola: { $what }. Per rispondere alla scheda { $card }: metnosctl approval show { $card } alla macchina, oppure POST /v1/approvals/{ $card }.
 card-stale = Questo non aspetta la tua parola, o non più. Non è stato fatto nulla.
+quiet-set = Dalle { $from } alle { $upto } trattengo quello che ti mandano gli altri, e te lo do dopo. I tuoi promemoria arrivano alla loro ora.
+quiet-none = Va bene: quello che ti mandano gli altri arriva a qualsiasi ora.
+clock-then = Saranno le { $time }{ $day ->
+    [same] .
+    [next] {" "}di domani.
+   *[other] {" "}di un altro giorno.
+}
+clock-then-past = Erano le { $time }{ $day ->
+    [same] .
+    [before] {" "}di ieri.
+   *[other] {" "}di qualche giorno fa.
+}
+clock-hours = { $count ->
+    [one] { $count } ora
+   *[other] { $count } ore
+}
+clock-minutes = { $count ->
+    [one] { $count } minuto
+   *[other] { $count } minuti
+}
+clock-until = Mancano { $long } alle { $time }.
+clock-between = { $long }
+clock-difference = { $way ->
+    [same] { $here } e { $there } hanno la stessa ora.
+    [later] A { $there } l’orologio è avanti di { $long } rispetto a { $here }.
+   *[earlier] A { $there } l’orologio è indietro di { $long } rispetto a { $here }.
+}
+clock-elsewhere = A { $there } sono le { $time }{ $day ->
+    [same] .
+    [next] {" "}del giorno dopo.
+   *[other] {" "}del giorno prima.
+}
 offer-asks = Vuoi che d’ora in poi te lo dica senza che tu me lo chieda?
 offer-what = «{ $what }», { $when }
 offer-why = Me l’hai chiesto in { $days } giorni, sempre verso le { $time }.
@@ -813,6 +845,7 @@ refusal = { $rule ->
     [approvals-code] ci vuole un codice monouso; non è stato fatto nulla
     [guest-read] gli ospiti leggono solo la cartella shared e quelle che il proprietario elenca per loro: il resto, per loro, non c'è
     [sandbox-narrow] non si è potuto limitare ciò che un ospite può vedere, quindi non è partito nulla
+    [people-self] non ti conosco per nome, quindi non posso tenere le tue ore di silenzio: ci pensa il proprietario, con `metnosctl people add NOME` e `metnosctl people join`
     [approvals-offer] a una proposta si risponde sì o no; non è stato fatto niente
     [approvals-full] troppe schede aspettano già una risposta: rispondi prima a qualcuna
     [approvals-changed] l'esecutore non è più quello di quando la scheda è stata fatta: chiedi di nuovo

@@ -164,6 +164,51 @@ fn persons_role_decides_what_their_principals_are() {
 }
 
 #[test]
+fn quiet_hours_are_the_speakers_own_and_only_as_the_words_have_them() {
+    run(async {
+        let house = House::new().await;
+        const WORDS: &str = "don't disturb me between 22 and 7";
+        let night = Quiet::read("22:00-7:00");
+        let told = |name: &str| {
+            house.world.memory.household.borrow().people.iter().find(|one| one.name == name).unwrap().quiet
+        };
+        // A planner that was taken over makes up neither that nor which hours.
+        for (words, order) in [
+            ("what is planned?", night),
+            (WORDS, Quiet::read("7:00-6:00")),
+            (WORDS, None),
+            ("no more quiet hours, said Anna", None),
+            ("tell Luca don't disturb me between 22 and 7", night),
+        ] {
+            let refused = house.orders("2", words, Order::Quiet(order)).await;
+            assert_eq!(refused, Err("schedule.words".to_owned()), "{words}: {order:?}");
+        }
+        assert_eq!(told("Marco"), None);
+        assert!(house.orders("2", WORDS, Order::Quiet(night)).await.is_ok());
+        assert!(
+            house.orders("3", "non disturbarmi di notte", Order::Quiet(night)).await.is_ok(),
+            "a child has a night, too"
+        );
+        assert_eq!((told("Marco"), told("Luca"), told("Rosa")), (night, night, None));
+        assert!(house.orders("2", "you can disturb me again", Order::Quiet(None)).await.is_ok());
+        assert_eq!((told("Marco"), told("Luca")), (None, night));
+        assert!(house.world.took().iter().any(|line| line.contains("Luca has quiet hours from now on: 22:00-7:00")));
+        // The turn goes on: nobody has become another.
+        let turn = house.says("2", WORDS).await;
+        let planner = house.world.planner(1).await;
+        for order in [Order::Quiet(night), Order::List(String::new())] {
+            let ask = ScheduleOrder { turn, lang: Lang::En, order };
+            assert!(planner.schedule(NO, ask, []).await.is_ok());
+        }
+        // A principal that is no person has none.
+        house.persons(PersonsAsk::Remove("Anna".into())).await.unwrap();
+        let ask = ScheduleOrder { turn: house.world.say(WORDS).await, lang: Lang::En, order: Order::Quiet(night) };
+        let refused = planner.schedule(NO, ask, []).await.map(|_| ()).map_err(RpcError::into_refusal);
+        assert_eq!(refused.map_err(|no| no.rule), Err("people.self".to_owned()));
+    });
+}
+
+#[test]
 fn nobody_is_a_person_before_memory_knows_or_after_a_new_pairing() {
     run(async {
         let house = House::new().await;

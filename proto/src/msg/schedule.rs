@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::ids::{Blake3, TraceId, TurnId};
 use crate::json;
 use crate::msg::common::Lang;
+use crate::msg::quiet::Quiet;
 use crate::words;
 
 /// The longest text of a reminder, in bytes.
@@ -114,6 +115,8 @@ words! {
         Find(String),
         /// Change what is planned.
         Change(ScheduleChange),
+        /// Hold what others send the principal between these hours; none: at no hour.
+        Quiet(Option<Quiet>),
     }
 
     /// Texts that stand in the principal's own words; each of at most [`MAX_PARTS`] parts, in their order.
@@ -462,7 +465,7 @@ impl Order {
         match self {
             Self::Remind(remind) => !remind.to.is_empty(),
             Self::Tell(_) => true,
-            Self::Ask(_) | Self::List(_) | Self::Find(_) | Self::Change(_) => false,
+            Self::Ask(_) | Self::List(_) | Self::Find(_) | Self::Change(_) | Self::Quiet(_) => false,
         }
     }
 }

@@ -251,7 +251,7 @@ fn a_guests_request_reaches_the_owner_where_he_is_and_is_decided_once() {
     // Over HTTP it stands in the list, with what is described and nothing else, and a socket tells of it.
     let listed = waiting(&web);
     let keys: Vec<&str> = listed.as_object().unwrap().keys().map(String::as_str).collect();
-    let described = ["digest", "expires_ms", "hard", "here", "id", "made_ms", "parts", "principal", "state"];
+    let described = ["digest", "expires_ms", "hard", "here", "id", "made_ms", "offer", "parts", "principal", "state"];
     assert_eq!(keys, described);
     let schema = web.get("/openapi.json").json()["components"]["schemas"]["CardShown"]["properties"].clone();
     // This guest has no person, so the optional `person` is left out.

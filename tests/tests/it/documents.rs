@@ -295,6 +295,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("metnosctl mnest list", Typed(0)),
     ("metnosctl approvals list", Typed(0)),
     ("metnosctl vaglio digest", Typed(0)),
+    ("metnosctl vaglio unasked", Typed(0)),
     ("metnosctl budget show", Typed(0)),
     ("metnosctl budget show metnos:synth", Typed(0)),
     ("metnosctl secret set NAME", As("metnosctl secret set imap", 0)),

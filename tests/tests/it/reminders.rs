@@ -391,6 +391,16 @@ fn message_waits_for_the_end_of_quiet_hours_and_says_so() {
     let (code, marco) = set.json(&["people", "change", "Marco", "--quiet", "none"]);
     assert_eq!((code, &marco["quiet"]), (0, &json!(null)), "{marco}");
     server.told(GUEST, "Anna says: Dinner is ready.");
+    // In the person's own words, too.
+    for (said, answered, kept) in [
+        ("don't disturb me from 22:30 to 6:45", "From 22:30 to 6:45", json!("22:30-6:45")),
+        ("non disturbarmi di notte", "Dalle 22:00 alle 7:00", json!("22:00-7:00")),
+        ("togli le ore di silenzio", "a qualsiasi ora", json!(null)),
+    ] {
+        server.say(GUEST, said);
+        server.told(GUEST, answered);
+        assert_eq!(set.json(&["people", "show", "Marco"]).1["quiet"], kept, "{said}");
+    }
     set.verify();
 }
 

@@ -50,6 +50,12 @@ pub fn told(lang: Lang, order: &Order, schedules: &ScheduleList, (zone, now_s): 
         Order::Ask(_) => all.iter().map(|one| made(lang, one, zone)).collect::<Vec<_>>().join("\n"),
         Order::List(when) => listed(lang, when, all),
         Order::Find(called) => found(lang, called, all, now_s),
+        Order::Quiet(Some(quiet)) => {
+            let (from, upto) =
+                quiet.to_string().split_once('-').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap_or_default();
+            tell(lang, Key::QuietSet, &[("from", (&from).into()), ("upto", (&upto).into())])
+        }
+        Order::Quiet(None) => say(lang, Key::QuietNone),
         Order::Change(change) => all.iter().map(|one| changed(lang, &change.act, one)).collect::<Vec<_>>().join("\n"),
     };
     text + "\n"

@@ -124,7 +124,7 @@ pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Ki
 const fn is_moved(order: &Order) -> bool {
     match order {
         Order::Change(change) => matches!(change.act, ScheduleAct::Move(_) | ScheduleAct::Earlier(_)),
-        Order::Remind(_) | Order::Tell(_) | Order::Ask(_) | Order::List(_) | Order::Find(_) => false,
+        Order::Remind(_) | Order::Tell(_) | Order::Ask(_) | Order::List(_) | Order::Find(_) | Order::Quiet(_) => false,
     }
 }
 

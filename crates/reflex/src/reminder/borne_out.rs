@@ -113,7 +113,7 @@ pub fn is_borne_out(order: &Order, said: &str) -> bool {
                 && when.is_none_or(|when| label(&said, &mut parts, when, Part::When))
                 && asks_for(&said, &parts, verbs, None)
         }
-        Order::Remind(_) | Order::List(_) | Order::Find(_) => false,
+        Order::Remind(_) | Order::List(_) | Order::Find(_) | Order::Quiet(_) => false,
     }
 }
 

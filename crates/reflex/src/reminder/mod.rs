@@ -11,6 +11,7 @@ pub(crate) mod forms;
 pub mod habit;
 mod listing;
 pub mod others;
+mod quiet;
 pub mod review;
 
 use std::ops::Range;
@@ -216,6 +217,9 @@ struct Half {
 pub fn asked(text: &str, envelope: &Envelope) -> Option<Asked> {
     let now = now_of(envelope)?;
     let phrase = Phrase::of(text, envelope.lang)?;
+    if let Some(quiet) = quiet::asked(&phrase) {
+        return Some(Asked::Order(Order::Quiet(quiet), phrase.lang));
+    }
     let said = phrase.plain();
     let mended = forms::mended(said.iter().copied());
     if listing::may_ask(&mended) {
@@ -272,7 +276,7 @@ fn listed_then(phrase: &Phrase<'_>, now: &Zoned) -> Option<(String, Lang)> {
 }
 
 /// The language of words, and the other one where they do not show it.
-fn languages(phrase: &Phrase<'_>) -> impl Iterator<Item = Lang> {
+pub(crate) fn languages(phrase: &Phrase<'_>) -> impl Iterator<Item = Lang> {
     let other = if phrase.lang == Lang::En { Lang::It } else { Lang::En };
     std::iter::once(phrase.lang).chain(std::iter::once(other).filter(|_| phrase.spoken.is_none()))
 }
@@ -346,7 +350,7 @@ fn is_list(text: &str, lang: Lang, now: Option<&Zoned>) -> bool {
 }
 
 /// The current time in the household's time zone; `None` if the envelope carries no time.
-fn now_of(envelope: &Envelope) -> Option<Zoned> {
+pub(crate) fn now_of(envelope: &Envelope) -> Option<Zoned> {
     let zone = Zone::read(&envelope.home.zone).unwrap_or_default();
     zone.at(envelope.home.now).filter(|_| envelope.home.now > 0)
 }
@@ -358,7 +362,7 @@ const fn language_of(lang: Lang) -> Language {
     }
 }
 
-fn read(text: &str, lang: Lang, now: &Zoned) -> Reading {
+pub(crate) fn read(text: &str, lang: Lang, now: &Zoned) -> Reading {
     metnos_when::read(text, &Context::new(now.clone(), language_of(lang)))
 }
 

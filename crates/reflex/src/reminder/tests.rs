@@ -374,7 +374,7 @@ fn judged(row: &serde_json::Value) -> (bool, String) {
                 && first(remind, *lang).as_deref() == row["at"].as_str()
         }
         // Nobody is known by name there.
-        (_, None | Some(Asked::Order(Order::Tell(_) | Order::Ask(_), _))) => false,
+        (_, None | Some(Asked::Order(Order::Tell(_) | Order::Ask(_) | Order::Quiet(_), _))) => false,
     };
     (right, format!("{text}: {found:?}"))
 }

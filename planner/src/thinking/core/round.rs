@@ -401,7 +401,7 @@ fn class_of(order: &Order) -> &'static str {
     match order {
         Order::List(_) | Order::Find(_) => READ,
         Order::Remind(_) | Order::Tell(_) if order.is_for_another() => "send",
-        Order::Remind(_) | Order::Tell(_) | Order::Ask(_) | Order::Change(_) => "self_modify",
+        Order::Remind(_) | Order::Tell(_) | Order::Ask(_) | Order::Change(_) | Order::Quiet(_) => "self_modify",
     }
 }
 

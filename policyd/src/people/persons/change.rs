@@ -5,6 +5,7 @@ use metnos_proto::doc::people::{PersonRemoved, PersonsAnswer};
 use metnos_proto::executor::is_name;
 use metnos_proto::msg::common::{Refusal, RefusalCode, Role};
 use metnos_proto::msg::people::{AddPerson, ChangePerson, JoinPerson, MAX_MAY_CALL, PersonsAsk};
+use metnos_proto::msg::quiet::Quiet;
 use rusqlite::params;
 
 use super::{CHOICES, Person, Persons, role_name, unknown};
@@ -132,6 +133,25 @@ impl Principals {
             self.end_turns(&principal, forget).await;
         }
         Ok(name)
+    }
+
+    /// The person who speaks as this principal is not disturbed by what others send between these hours; with none, at any hour.
+    ///
+    /// # Errors
+    /// When no person is known there, or it could not be recorded.
+    pub(crate) async fn set_quiet(&self, principal: &str, quiet: Option<Quiet>) -> Result<(), Refusal> {
+        let found = self.persons.borrow().of(principal).map(|(name, person)| (name.to_owned(), person.clone()));
+        let Some((name, person)) = found else {
+            let why = "nobody is known by name here, so there is nobody to keep quiet hours for";
+            return Err(Refusal::new(RefusalCode::Denied, "people.self", why)
+                .remedy("the owner does that with `metnosctl people add NAME` and `metnosctl people join`"));
+        };
+        let line = quiet.map_or_else(
+            || format!("{principal}: {name} has no quiet hours from now on"),
+            |quiet| format!("{principal}: {name} has quiet hours from now on: {quiet}"),
+        );
+        let changed = self.persons.borrow().with(&name, Person { quiet, ..person })?;
+        self.persons_are(changed, &line).await
     }
 
     async fn join_person(&self, by: &str, join: JoinPerson, forget: Forget<'_>) -> Result<String, Refusal> {

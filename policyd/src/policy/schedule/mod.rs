@@ -41,7 +41,7 @@ impl Policy {
             let now_s = i64::try_from(self.base.clock.wall_ms() / 1_000).unwrap_or(0);
             turn.begin_schedule(&ask.order, &self.people.persons.borrow(), now_s)?;
             // What comes back is released by this answer.
-            if !matches!(ask.order, Order::Remind(_) | Order::Tell(_) | Order::Ask(_)) {
+            if !matches!(ask.order, Order::Remind(_) | Order::Tell(_) | Order::Ask(_) | Order::Quiet(_)) {
                 turn.flow.read(OWN, true);
             }
             (turn.principal.clone(), turn.trace)
@@ -54,6 +54,10 @@ impl Policy {
             Order::List(when) => self.listed(principal.name, lang, false, (when, None)).await,
             Order::Find(called) => self.listed(principal.name, lang, false, (String::new(), Some(called))).await,
             Order::Change(change) => self.changed(principal.name, change, lang).await,
+            Order::Quiet(quiet) => {
+                self.people.set_quiet(&principal.name, quiet).await?;
+                Ok(ScheduleList(Vec::new()))
+            }
         }
     }
 
@@ -313,9 +317,9 @@ impl Turn {
                     return Err(no("schedule.literal", why, "use the person's words as they are"));
                 }
             }
-            Order::Tell(_) | Order::Ask(_) | Order::Change(_) => {}
+            Order::Tell(_) | Order::Ask(_) | Order::Change(_) | Order::Quiet(_) => {}
         }
-        if order.is_for_another() || matches!(order, Order::Ask(_) | Order::Change(_)) {
+        if order.is_for_another() || matches!(order, Order::Ask(_) | Order::Change(_) | Order::Quiet(_)) {
             self.bears_out(order, persons, now_s)?;
         }
         // The words are one request, so they ask for one change.
@@ -401,7 +405,7 @@ mod tests {
                         let cancel = ScheduleChange { which: Which::Place(2), act: ScheduleAct::Cancel };
                         prop_assert!(words.starts_with("cancel") && *change == cancel, "{:?} in {}", order, words);
                     }
-                    Order::List(_) | Order::Find(_) | Order::Tell(_) | Order::Ask(_) => {}
+                    Order::List(_) | Order::Find(_) | Order::Tell(_) | Order::Ask(_) | Order::Quiet(_) => {}
                 }
             }
         }

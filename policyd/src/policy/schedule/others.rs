@@ -85,6 +85,10 @@ impl Turn {
             let why = "the person's words do not ask for this change of what is planned";
             return Err(no("schedule.words", why, "say what is to become of which reminder"));
         }
+        if matches!(order, Order::Quiet(_)) {
+            let why = "the person's words do not ask for these quiet hours";
+            return Err(no("schedule.words", why, "say between which hours nobody is to disturb you"));
+        }
         if matches!(order, Order::Ask(_)) {
             let why = "what is asked and when must stand in the person's own words, and does not";
             return Err(no("schedule.literal", why, "use the person's words as they are"));
@@ -129,9 +133,12 @@ impl Turn {
                     let same = |one: &Ask| (&one.what, &one.when) == (&ask.what, &ask.when);
                     ask.frozen.len() <= MAX_FROZEN && dialogue::asked_at_another_time(said, &envelope).iter().any(same)
                 }
-                Order::Remind(_) | Order::Tell(_) | Order::List(_) | Order::Find(_) | Order::Change(_) => {
-                    dialogue::order(said, &envelope).as_ref() == Some(order)
-                }
+                Order::Remind(_)
+                | Order::Tell(_)
+                | Order::List(_)
+                | Order::Find(_)
+                | Order::Change(_)
+                | Order::Quiet(_) => dialogue::order(said, &envelope).as_ref() == Some(order),
             }
         };
         let other = if envelope.lang == Lang::En { Lang::It } else { Lang::En };
