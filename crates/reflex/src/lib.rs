@@ -141,6 +141,9 @@ impl Repertoire {
         if let Some(said) = sums::answer(text, language_of(text, envelope.lang)) {
             return Reply::Say(said);
         }
+        if let Some(said) = sums::clock::answer(text, envelope) {
+            return Reply::Say(said + "\n");
+        }
         if let Some(said) = chance::answer(text, envelope.nonce, language_of(text, envelope.lang)) {
             return Reply::Say(said);
         }

@@ -1,6 +1,7 @@
 //! Sums and units: "what is 15% of 80", "quanti grammi sono 2 once". Answered only where every word belongs to the sum, so
 //! that no other request is ever taken for one. Pure.
 
+pub mod clock;
 mod expression;
 mod lexer;
 mod number;
