@@ -8,6 +8,9 @@ use serde_json::Value;
 
 const GIFT: &str = "a ring for the anniversary";
 
+/// What a configuration has for pages.
+pub(crate) const HTTP: &str = "[http]\nlisten = \"127.0.0.1:0\"\n";
+
 /// A household: Marta owns the machine; the others speak on pages of their own.
 pub(crate) struct House {
     pub(crate) set: Instance,
@@ -18,7 +21,11 @@ pub(crate) struct House {
 
 impl House {
     pub(crate) fn new() -> Self {
-        let set = Plan::new().config("[http]\nlisten = \"127.0.0.1:0\"\n").start();
+        Self::of(Plan::new().config(HTTP).start())
+    }
+
+    /// The same in a set that serves HTTP.
+    pub(crate) fn of(set: Instance) -> Self {
         set.is_grown();
         assert_eq!(set.json(&["people", "add", "Marta", "--role", "owner"]).0, 0);
         let web = Web::of(&set);

@@ -17,7 +17,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// A folder that the owner of the set can use, and that goes with it.
-fn beside(set: &Instance) -> PathBuf {
+pub(crate) fn beside(set: &Instance) -> PathBuf {
     set.home().parent().unwrap().to_owned()
 }
 
