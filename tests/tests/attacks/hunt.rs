@@ -23,6 +23,9 @@ const CARDS_FIRST: usize = 60;
 /// A set is replaced by a fresh one after so many programs: budgets of a day are used up, and executors may be quarantined.
 const EPOCH: usize = 1_500;
 
+/// How many chains are played at once while all pairs are tried.
+const AT_ONCE: usize = 3;
+
 /// What was tried.
 #[derive(Debug, Default)]
 pub struct Counts {
@@ -122,6 +125,7 @@ impl Hunt {
             pairs.swap(at, usize::try_from(chance.below(at as u64 + 1)).unwrap_or(at));
         }
         let mut left: BTreeSet<[&String; 2]> = pairs.iter().copied().collect();
+        let mut together = Vec::with_capacity(AT_ONCE);
         for [first, second] in &pairs {
             if Instant::now() >= self.last || !left.contains(&[*first, *second]) {
                 continue;
@@ -135,8 +139,13 @@ impl Hunt {
                     left.remove(&[*before, *after]);
                 }
             }
-            self.try_chain(&mut chance, Who::Owner, &chain);
+            // Chains that are played at once are tried against each other as well.
+            together.push(self.chain(&mut chance, Who::Owner, &chain));
+            if together.len() == AT_ONCE {
+                self.try_all(&std::mem::take(&mut together));
+            }
         }
+        self.try_all(&together);
         println!("all pairs were tried: {} programs", self.counts.programs);
         // How many of them do something is left to chance: it is tried until enough have.
         for tried in 0..CARDS_FIRST * 5 {
@@ -153,7 +162,8 @@ impl Hunt {
                 0 => {
                     let next = triples.next();
                     if let Some([a, b, c]) = next {
-                        self.try_chain(&mut chance, Who::Owner, &[a, b, c]);
+                        let program = self.chain(&mut chance, Who::Owner, &[a, b, c]);
+                        self.try_all(&[program]);
                         self.counts.triples += 1;
                     }
                 }
@@ -193,16 +203,10 @@ impl Hunt {
         assert!(counts.pairs.len() * 2 >= self.catalogue.len().pow(2), "{}", self.report());
     }
 
-    fn try_chain(&mut self, chance: &mut Rng, who: Who, names: &[&String]) {
-        let program = {
-            let executors: Vec<&Executor> = names
-                .iter()
-                .filter_map(|name| self.catalogue.iter().find(|executor| executor.name == **name))
-                .collect();
-            let mut maker = self.maker(chance);
-            maker.chain(who, &executors)
-        };
-        self.try_all(&[program]);
+    fn chain(&self, chance: &mut Rng, who: Who, names: &[&String]) -> Program {
+        let named = |name: &&String| self.catalogue.iter().find(|executor| executor.name == **name);
+        let executors: Vec<&Executor> = names.iter().filter_map(named).collect();
+        self.maker(chance).chain(who, &executors)
     }
 
     pub fn maker(&self, chance: &mut Rng) -> Maker<'_> {
@@ -216,7 +220,7 @@ impl Hunt {
 
     /// Plays programs at once, and keeps what was wrong.
     pub fn try_all(&mut self, programs: &[Program]) {
-        self.since += 1;
+        self.since += programs.len();
         let (violations, played) = self.play(programs);
         self.count(programs, &played);
         for violation in violations {
