@@ -259,8 +259,18 @@ export class Butler {
     }
   }
 
-  /** A card was decided here. */
-  decided() {
+  /**
+   * A card was decided here. What becomes of an offer no turn tells.
+   * @param {string} id
+   * @param {string} state
+   */
+  decided(id, state) {
+    this.talk.items.forEach((item) => {
+      if ("turn" in item && item.cards.has(id)) {
+        item.cards.set(id, state);
+        this.talk.changed(item);
+      }
+    });
     this.windows.postMessage("card");
     void this.loadCards();
   }

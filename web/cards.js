@@ -31,7 +31,7 @@ export function settled(state) {
  * A card with its buttons.
  * @param {Card} card
  * @param {string} self The principal of this page.
- * @param {() => void} [decided]
+ * @param {(id: string, state: string) => void} [decided]
  */
 export function cardView(card, self, decided) {
   const title = card.offer ? t("offer") : card.principal && card.principal !== self ? t("card_of", { who: card.person ?? card.principal }) : t("card");
@@ -47,7 +47,7 @@ export function cardView(card, self, decided) {
     try {
       const { state } = await api.answer(card, answer, code.value.trim());
       fill(box, settled(state));
-      decided?.();
+      decided?.(card.id, state);
     } catch (error) {
       const why = error instanceof Problem ? [error.message, error.remedy].filter(Boolean).join(" ") : t("offline");
       fill(said, why);

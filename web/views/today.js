@@ -159,7 +159,7 @@ function draw(view, item, butler) {
       { class: "theirs" },
       item.text && item.end !== "not_understood" && h("div", { class: "words" }, blocks(item.text)),
       isEmpty && item.cards.size === 0 && h("p", { class: "thinking", role: "status" }, t("thinking")),
-      [...item.cards].map(([card, state]) => cardPlace(card, state, butler)),
+      [...item.cards].map(([card, state]) => cardPlace(card, state, item, butler)),
       isOdd && h("p", { class: "ended" }, named("end", item.end)),
       item.end === "not_understood" && nearest(item.why || item.text, butler),
       item.end !== "not_understood" && item.why && h("p", { class: item.end === "denied" || item.end === "broken" ? "words ended" : "words" }, item.why),
@@ -213,14 +213,19 @@ function steps(item) {
 /**
  * @param {string} id
  * @param {string} state
+ * @param {Turn} item
  * @param {Butler} butler
  */
-function cardPlace(id, state, butler) {
+function cardPlace(id, state, item, butler) {
   if (state !== "waiting") {
     return settled(state);
   }
   const card = butler.cards.find((one) => one.id === id);
-  return card ? cardView(card, butler.status?.principal ?? "", () => butler.decided()) : loading(t("loading"));
+  if (card) {
+    return cardView(card, butler.status?.principal ?? "", (which, became) => butler.decided(which, became));
+  }
+  // An offer that was decided elsewhere: its turn was over before.
+  return item.end === "answered" ? null : loading(t("loading"));
 }
 
 /**

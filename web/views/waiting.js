@@ -15,7 +15,7 @@ export function show(main, butler) {
   fill(main, h("header", { class: "head" }, h("h1", null, t("waiting"))), list);
   const draw = () => {
     const self = butler.status?.principal ?? "";
-    fill(list, butler.cards.map((card) => cardView(card, self, () => butler.decided())), butler.cards.length === 0 && empty(t("waiting_none"), t("waiting_more")));
+    fill(list, butler.cards.map((card) => cardView(card, self, (id, state) => butler.decided(id, state))), butler.cards.length === 0 && empty(t("waiting_none"), t("waiting_more")));
   };
   draw();
   void butler.loadCards();

@@ -239,6 +239,9 @@ fn list_cards(screen: &mut Screen, cards: &[CardView]) -> Result<Exit, CtlError>
     Ok(Exit::Done)
 }
 
+/// Seconds of a day.
+const DAY_S: u64 = 86_400;
+
 /// The card as it is shown on every channel, and behind it what only a person at the machine asks for: together, everything
 /// that the card's digest covers.
 ///
@@ -255,7 +258,8 @@ pub(crate) fn show(screen: &mut Screen, card: &CardView) -> Result<(), CtlError>
         screen.line(&format!("  rule {}, signed {signed}", escape::line(&act.rule)))?;
     }
     let left = card.expires_ms.saturating_sub(human::now_ms()) / 1_000;
-    screen.line(&format!("  turn {}; it can be answered for {left} s more", card.turn))?;
+    let left = if left < 2 * DAY_S { format!("{left} s") } else { format!("{} days", left / DAY_S) };
+    screen.line(&format!("  turn {}; it can be answered for {left} more", card.turn))?;
     screen.line(&format!("  digest {}", card.digest))
 }
 

@@ -102,8 +102,9 @@ pub fn answered(
 fn offered_elsewhere(screen: &mut Screen, shown: Option<&CardView>, id: &str) -> Result<(), CtlError> {
     let lang = card::lang(shown);
     let face = card::face(shown, id, lang);
-    let parts: Vec<&str> = face.parts.iter().map(|part| part.text.as_str()).collect();
-    screen.aside(Ink::Dim, &escape::line(&format!("{} {}", face.asks, parts.join(" "))))?;
+    for text in std::iter::once(&face.asks).chain(face.parts.iter().map(|part| &part.text)) {
+        screen.aside(Ink::Dim, &escape::line(text))?;
+    }
     screen.aside(Ink::Dim, &tell(lang, Key::CardLater, &[("card", id.into())]))
 }
 

@@ -105,7 +105,7 @@ fn signed(number: u64) -> i64 {
 }
 
 impl Store {
-    /// Records a card with its matter as [`sealed`](crate::approvals::matter::sealed) has it, before anybody learns of it, and drops those that nobody looks at any more.
+    /// Records a card with its matter, sealed, before anybody learns of it, and drops those that nobody looks at any more.
     ///
     /// # Errors
     /// When it could not be made durable.
@@ -133,7 +133,7 @@ impl Store {
         .await
     }
 
-    /// Records that a card that waits has become `card`, with its matter as [`sealed`](crate::approvals::matter::sealed) has it; whether it still waited as `before`.
+    /// Records that a card that waits has become `card`, with its matter, sealed; whether it still waited as `before`.
     ///
     /// # Errors
     /// When it could not be made durable.

@@ -39,7 +39,7 @@ impl Proposals {
         self.look_at_telos();
         let now = self.base.clock.wall_ms();
         self.settle_silence(now).await?;
-        let same = |kept: &ProposalRecord| kept.to == to && kept.proposal.subject == habit.kept.subject;
+        let same = |kept: &ProposalRecord| !kept.to.is_empty() && kept.proposal.subject == habit.kept.subject;
         if self.vaglio.borrow().kept.values().any(same) {
             return Ok(None);
         }

@@ -110,6 +110,10 @@ fn habit_that_was_declined_or_passed_over_is_never_offered_again() {
                 assert_eq!(offered(&house, again).await, Ok(false), "declined: {declines}");
             }
             assert!(planned(&house).is_empty());
+            // Nor to the same person elsewhere.
+            house.joins("Marco", "22").await;
+            let elsewhere = house.says("22", WORDS).await;
+            assert_eq!(offered(&house, elsewhere).await, Ok(false), "declined: {declines}");
             // Another habit, of the same person.
             let other = house.says(MARCO, "What is planned today?").await;
             assert_eq!(offered(&house, other).await, Ok(true));

@@ -65,7 +65,7 @@ impl House {
     }
 
     /// Has somebody of Telegram become this person.
-    async fn joins(&self, name: &str, sender: &str) {
+    pub(crate) async fn joins(&self, name: &str, sender: &str) {
         let ask = Invite { channel: Channel::Telegram, standing: Standing::Guest, person: name.to_owned() };
         let (_, [document]) = self.owner.pairing(NO, PairingAsk::Invite(ask), []).await.unwrap();
         let invited: Value = serde_json::from_slice(&document.read().unwrap()).unwrap();

@@ -78,10 +78,14 @@ impl Policy {
     /// The habit as a proposal: as the judge is shown it, and as it is kept, where the owner reads it and it says nothing of what
     /// the person has asked.
     fn proposed(&self, principal: &Principal, habit: &Habit) -> HabitProposal {
-        let person = self.people.person_of(&principal.name);
-        let person = if person.is_empty() { &principal.name } else { &person };
-        // It is never offered again at another hour either.
-        let asked = self.secrets.vault.borrow().digest(&["habit", &principal.name, &habit.what]);
+        let known = self.people.person_of(&principal.name);
+        let person = match known.as_str() {
+            "" if self.people.is_owners(&principal.name) => "the owner",
+            "" => principal.name.as_str(),
+            known => known,
+        };
+        // It is never offered again, at another hour or on another channel of the same person either.
+        let asked = self.secrets.vault.borrow().digest(&["habit", person, &habit.what]);
         let judged = Proposal {
             kind: "remind".to_owned(),
             subject: asked,
