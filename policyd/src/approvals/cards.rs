@@ -28,6 +28,10 @@ use crate::shares::{CARDS, Taken};
 use crate::text::head;
 use crate::vault::Secrets;
 
+/// The most offers that wait at once, in all and of one principal: an offer is open for days.
+const MAX_OFFERS: usize = 64;
+const MAX_OFFERS_OF_ONE: usize = 3;
+
 /// An act that needs the owner's word.
 #[derive(Debug)]
 pub(crate) struct Asking {
@@ -154,8 +158,15 @@ impl Cards {
         self.keep(card, now).await
     }
 
-    /// A card that offers this to its principal, until it is answered or `expires_ms`. `None` where there is no room for it: an
-    /// offer takes no place from what was asked for.
+    /// Whether an offer may be made to this principal. Offers have places of their own, and take none from what was asked for.
+    pub(crate) fn has_room_for_offer(&self, principal: &str) -> bool {
+        let now = self.base.clock.wall_ms();
+        let cards = self.all.borrow();
+        let open = || cards.values().filter(|card| card.offer.is_some() && card.is_open(now));
+        open().count() < MAX_OFFERS && open().filter(|card| card.principal == principal).count() < MAX_OFFERS_OF_ONE
+    }
+
+    /// A card that offers this to its principal, until it is answered or `expires_ms`. `None` where there is no room for it.
     pub(crate) async fn offer(
         &self,
         principal: &str,
@@ -164,7 +175,7 @@ impl Cards {
     ) -> Result<Option<Card>, Refusal> {
         let _one = self.making.lock().await;
         let now = self.base.clock.wall_ms();
-        if self.full(principal, now).is_some() {
+        if !self.has_room_for_offer(principal) {
             return Ok(None);
         }
         let card = Card {
@@ -187,7 +198,7 @@ impl Cards {
     fn full(&self, principal: &str, now: u64) -> Option<usize> {
         let standing = if self.people.is_owners(principal) { Standing::Owner } else { Standing::Guest };
         let cards = self.all.borrow();
-        let open = cards.values().filter(|card| card.is_open(now));
+        let open = cards.values().filter(|card| card.offer.is_none() && card.is_open(now));
         let taken =
             Taken::of(principal, open.map(|card| (card.principal.as_str(), self.people.is_owners(&card.principal), 1)));
         CARDS.full(standing, taken)

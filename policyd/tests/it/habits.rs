@@ -122,6 +122,25 @@ fn habit_that_was_declined_or_passed_over_is_never_offered_again() {
 }
 
 #[test]
+fn offers_that_wait_are_few_and_take_no_place_from_requests() {
+    run(async {
+        let house = household(4).await;
+        let mut told = Vec::new();
+        for day in 0..6 {
+            at(&house, NOW_S + day * DAY_S, 4);
+            let turn = house.says(MARCO, &format!("what is on list number {day}")).await;
+            told.push(offered(&house, turn).await == Ok(true));
+        }
+        assert_eq!(told, [true, true, true, false, false, false]);
+        // What could not be shown was not used up: it is offered once there is room.
+        let card = cards(&house, MARCO).await.remove(0);
+        assert_eq!(answers(&house, MARCO, &card, Answer::No).await, Ok("declined".into()));
+        let turn = house.says(MARCO, "what is on list number 5").await;
+        assert_eq!(offered(&house, turn).await, Ok(true));
+    });
+}
+
+#[test]
 fn hijacked_planner_has_no_habit_offered_that_there_is_not() {
     run(async {
         let house = household(3).await;

@@ -31,7 +31,7 @@ const UNTIL: &str = "
     how long [is] [it] [left] until|till|before|to
     how much time [is] [there|it|left] until|till|before|to
     how many hours|minutes [are] [there|left] until|till|before|to
-    quanto [tempo] manca|resta|c
+    quanto [tempo] manca|resta
     quante ore mancano|restano
     quanti minuti mancano|restano";
 /// Questions for how long it is between two times.

@@ -44,7 +44,8 @@ impl Policy {
             (turn.principal.clone(), turn.trace, words, lang)
         };
         let none = HabitOffered { offered: false };
-        if !self.may_have_habits(&principal) {
+        // What could not be shown is not judged: it would count as offered.
+        if !self.may_have_habits(&principal) || !self.approvals.cards.has_room_for_offer(&principal.name) {
             return Ok(none);
         }
         let said = self.base.memory.said_before(trace, SaidBefore { turn: ask.turn }, []).await;
