@@ -8,6 +8,11 @@ use super::{Talk, back};
 use crate::Plan;
 use crate::words::phrase::{Phrase, is_pronoun};
 
+/// The most words that only name something.
+const MAX_NAMED: usize = 5;
+/// Words by which something is told of what is named.
+const TELLS: &str = "is s are was were be been has have had got too very so not no never e era sono erano ha hanno ho abbiamo troppo molto \
+    non mai";
 /// What begins a remark on something that is needed or was got, and what ends one.
 const BEFORE: &str = "we need,we need to buy,we need to get,we need more,i need,i need to buy,i need to get,we are out of,\
     we re out of,i am out of,im out of,were out of,we ran out of,we have run out of,we ve run out of,\
@@ -81,6 +86,25 @@ impl Talk<'_, '_> {
         };
         let plan = self.planned(&format!("{} in {}", split.0, split.1), upto)?;
         self.reads(&plan).then(|| back::unsaid(plan, phrase.text))
+    }
+
+    /// The plan of words that only name something here, as "the shopping list": it is shown. What only reads is looked at, for it may
+    /// have been named in passing.
+    pub(super) fn only_named(&mut self, phrase: &Phrase<'_>, upto: usize) -> Option<Plan> {
+        let tells = |word: &&str| TELLS.split(' ').any(|told| told == *word);
+        if phrase.len() > MAX_NAMED || phrase.plain().iter().any(tells) {
+            return None;
+        }
+        let verb = match phrase.lang {
+            Lang::En => "show me",
+            Lang::It => "mostrami",
+        };
+        let plan = self.planned(&format!("{verb} {}", phrase.typed(0, phrase.len())), upto)?;
+        // Of files only lists are meant by their name alone: words for others are words of any sentence.
+        let is_list = phrase.plain().iter().any(|word| matches!(*word, "list" | "lista"));
+        let is_file = |call: &crate::PlannedCall| call.arguments.get("path").is_some();
+        let is_meant = is_list || !plan.calls.iter().any(is_file);
+        (plan.calls.len() == 1 && is_meant && self.reads(&plan)).then(|| back::unsaid(plan, phrase.text))
     }
 
     /// The plan of an order that points at what the same words have said before it.

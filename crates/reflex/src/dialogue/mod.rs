@@ -92,7 +92,7 @@ pub fn reply(text: &str, envelope: &Envelope, possible: &BTreeSet<impossible::Ki
             return reply;
         }
     }
-    if let Some(plan) = talk.agreed(&phrase, upto) {
+    if let Some(plan) = talk.agreed(&phrase, upto).or_else(|| talk.only_named(&phrase, upto)) {
         return Reply::Plan(plan);
     }
     if let Some(said) = talk.hint(&phrase) {
