@@ -698,12 +698,14 @@ quiet-none = All right: what others send you is delivered at any hour.
 clock-then = It will be { $time }{ $day ->
     [same] .
     [next] , tomorrow.
-   *[other] , on a later day.
+    [later] , on a later day.
+   *[other] ({ $day }).
 }
 clock-then-past = It was { $time }{ $day ->
     [same] .
     [before] , yesterday.
-   *[other] , some days ago.
+    [earlier] , some days ago.
+   *[other] ({ $day }).
 }
 clock-hours = { $count ->
     [one] { $count } hour
@@ -718,12 +720,14 @@ clock-between = { $long }
 clock-difference = { $way ->
     [same] { $here } and { $there } have the same time.
     [later] In { $there } the clock is { $long } ahead of { $here }.
-   *[earlier] In { $there } the clock is { $long } behind { $here }.
+    [earlier] In { $there } the clock is { $long } behind { $here }.
+   *[other] { $there }, { $here }: { $long } ({ $way }).
 }
 clock-elsewhere = In { $there } it is { $time } then{ $day ->
     [same] .
     [next] , on the next day.
-   *[other] , on the day before.
+    [before] , on the day before.
+   *[other] ({ $day }).
 }
 offer-asks = Shall I tell you this unasked from now on?
 offer-what = “{ $what }”, { $when }

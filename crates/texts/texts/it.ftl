@@ -695,12 +695,14 @@ quiet-none = Va bene: quello che ti mandano gli altri arriva a qualsiasi ora.
 clock-then = Saranno le { $time }{ $day ->
     [same] .
     [next] {" "}di domani.
-   *[other] {" "}di un altro giorno.
+    [later] {" "}di un altro giorno.
+   *[other] ({ $day }).
 }
 clock-then-past = Erano le { $time }{ $day ->
     [same] .
     [before] {" "}di ieri.
-   *[other] {" "}di qualche giorno fa.
+    [earlier] {" "}di qualche giorno fa.
+   *[other] ({ $day }).
 }
 clock-hours = { $count ->
     [one] { $count } ora
@@ -715,12 +717,14 @@ clock-between = { $long }
 clock-difference = { $way ->
     [same] { $here } e { $there } hanno la stessa ora.
     [later] A { $there } l’orologio è avanti di { $long } rispetto a { $here }.
-   *[earlier] A { $there } l’orologio è indietro di { $long } rispetto a { $here }.
+    [earlier] A { $there } l’orologio è indietro di { $long } rispetto a { $here }.
+   *[other] { $there }, { $here }: { $long } ({ $way }).
 }
 clock-elsewhere = A { $there } sono le { $time }{ $day ->
     [same] .
     [next] {" "}del giorno dopo.
-   *[other] {" "}del giorno prima.
+    [before] {" "}del giorno prima.
+   *[other] ({ $day }).
 }
 offer-asks = Vuoi che d’ora in poi te lo dica senza che tu me lo chieda?
 offer-what = «{ $what }», { $when }

@@ -103,7 +103,8 @@ fn day_from(first: &Zoned, second: &Zoned) -> Option<&'static str> {
         0 => "same",
         1 => "next",
         -1 => "before",
-        _ => "other",
+        2.. => "later",
+        _ => "earlier",
     })
 }
 
