@@ -115,6 +115,22 @@ impl Cards {
         Ok(())
     }
 
+    /// Forgets the cards of a turn whose words are forgotten: they quote them. A request that waits for its answer stays.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    pub(crate) async fn forget_of(&self, turn: TurnId, principal: &str) -> Result<(), Refusal> {
+        let now = self.base.clock.wall_ms();
+        let goes = |card: &&Card| {
+            let waits = card.offer.is_none() && (card.is_open(now) || card.is_half_done(now));
+            card.turn == turn && card.principal == principal && !waits
+        };
+        let ids: Vec<String> = self.all.borrow().values().filter(goes).map(|card| card.id.clone()).collect();
+        self.base.store.forget_cards(ids.clone()).await.map_err(|error| not_durable(&error.to_string()))?;
+        self.all.borrow_mut().retain(|id, _| !ids.contains(id));
+        Ok(())
+    }
+
     /// Records that what an approved offer has promised is planned.
     pub(crate) async fn begun(&self, id: &str) -> Result<(), Refusal> {
         let begins = self.base.store.begin_of_card(id.to_owned(), 0).await;

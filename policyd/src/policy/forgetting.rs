@@ -62,7 +62,9 @@ impl Policy {
         self.calls.turns.borrow_mut().forget_words(&principal.name);
         let asked = self.base.memory.forget_turn(TraceId::NONE, ask, []).await;
         let forgotten = asked.map(|(forgotten, [])| forgotten).map_err(RpcError::into_refusal);
-        forgotten.inspect_err(|_| self.forgotten.give_back(&principal.name))
+        let forgotten = forgotten.inspect_err(|_| self.forgotten.give_back(&principal.name))?;
+        self.approvals.cards.forget_of(turn, &principal.name).await?;
+        Ok(forgotten)
     }
 }
 

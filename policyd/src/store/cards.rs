@@ -195,6 +195,21 @@ impl Store {
         .await
     }
 
+    /// Deletes these cards.
+    ///
+    /// # Errors
+    /// When it could not be made durable: then all of them are there.
+    pub async fn forget_cards(&self, ids: Vec<String>) -> Result<(), StoreError> {
+        self.run(move |connection| {
+            let change = connection.transaction()?;
+            for id in &ids {
+                change.execute("DELETE FROM cards WHERE id = ?1", [id])?;
+            }
+            change.commit()
+        })
+        .await
+    }
+
     /// Stores a word of the owner's, and drops those that have ended.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 use metnos_proto::edge::RpcError;
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::msg::common::Channel;
-use metnos_proto::msg::policyd::{Answer, AnswerCard, Approvals, CardsHere, Decide};
+use metnos_proto::msg::policyd::{Answer, AnswerCard, Approvals, CardsHere, Decide, ForgetHere};
 use metnos_proto::msg::schedule::OfferHabit;
 use metnos_proto::msg::vaglio::VaglioAsk;
 use serde_json::{Value, json};
@@ -118,6 +118,26 @@ fn habit_that_was_declined_or_passed_over_is_never_offered_again() {
             let other = house.says(MARCO, "What is planned today?").await;
             assert_eq!(offered(&house, other).await, Ok(true));
         }
+    });
+}
+
+#[test]
+fn forgotten_words_stand_on_no_card_any_more() {
+    run(async {
+        let house = household(4).await;
+        let (turn, other) = (house.says(MARCO, WORDS).await, house.says(MARCO, "What is planned?").await);
+        assert_eq!((offered(&house, turn).await, offered(&house, other).await), (Ok(true), Ok(true)));
+        let before = cards(&house, MARCO).await;
+        let forget = |sender: &str| ForgetHere { channel: Channel::Telegram, sender: sender.to_owned(), turn };
+        // What another person has forgotten of it changes nothing.
+        house.door.forget_here(NO, forget("3"), []).await.unwrap();
+        assert_eq!(cards(&house, MARCO).await.len(), 2);
+        house.door.forget_here(NO, forget(MARCO), []).await.unwrap();
+        let after = cards(&house, MARCO).await;
+        assert_eq!((after.len(), &after[0]["offer"]["what"]), (1, &json!("what is planned")));
+        let gone = before.iter().find(|card| card["id"] != after[0]["id"]).unwrap();
+        assert_eq!(answers(&house, MARCO, gone, Answer::Once).await, Err("approvals.unknown".into()));
+        assert!(planned(&house).is_empty());
     });
 }
 
