@@ -10,6 +10,8 @@ use crate::words::phrase::{Phrase, is_pronoun};
 
 /// The most words that only name something.
 const MAX_NAMED: usize = 5;
+/// The same where it is no list: to plan once more what is not understood costs as much as to plan it.
+const MAX_NAMED_BRIEFLY: usize = 2;
 /// Words by which something is told of what is named.
 const TELLS: &str = "is s are was were be been has have had got too very so not no never e era sono erano ha hanno ho abbiamo troppo molto \
     non mai";
@@ -92,7 +94,10 @@ impl Talk<'_, '_> {
     /// have been named in passing.
     pub(super) fn only_named(&mut self, phrase: &Phrase<'_>, upto: usize) -> Option<Plan> {
         let tells = |word: &&str| TELLS.split(' ').any(|told| told == *word);
-        if phrase.len() > MAX_NAMED || phrase.plain().iter().any(tells) {
+        // Of files only lists are meant by their name alone: words for others are words of any sentence.
+        let is_list = phrase.plain().iter().any(|word| matches!(*word, "list" | "lista"));
+        let most = if is_list { MAX_NAMED } else { MAX_NAMED_BRIEFLY };
+        if phrase.len() > most || phrase.plain().iter().any(tells) {
             return None;
         }
         let verb = match phrase.lang {
@@ -100,8 +105,6 @@ impl Talk<'_, '_> {
             Lang::It => "mostrami",
         };
         let plan = self.planned(&format!("{verb} {}", phrase.typed(0, phrase.len())), upto)?;
-        // Of files only lists are meant by their name alone: words for others are words of any sentence.
-        let is_list = phrase.plain().iter().any(|word| matches!(*word, "list" | "lista"));
         let is_file = |call: &crate::PlannedCall| call.arguments.get("path").is_some();
         let is_meant = is_list || !plan.calls.iter().any(is_file);
         (plan.calls.len() == 1 && is_meant && self.reads(&plan)).then(|| back::unsaid(plan, phrase.text))
