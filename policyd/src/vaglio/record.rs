@@ -39,7 +39,7 @@ pub struct ProposalRecord {
     pub told_ms: u64,
     /// The principal that it is offered to by a card, who alone answers it; empty for what the owner answers by `metnosctl vaglio`.
     pub to: String,
-    /// The name of that card; empty while there is none.
+    /// The id of the card that offers it; empty until that card is made.
     pub card: String,
 }
 

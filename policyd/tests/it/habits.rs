@@ -9,6 +9,7 @@ use metnos_proto::msg::schedule::OfferHabit;
 use metnos_proto::msg::vaglio::VaglioAsk;
 use serde_json::{Value, json};
 
+use crate::peers::memory::Mood;
 use crate::peers::run;
 use crate::persons::House;
 use crate::vaglio::{house, vaglio, write};
@@ -118,6 +119,24 @@ fn habit_that_was_declined_or_passed_over_is_never_offered_again() {
             let other = house.says(MARCO, "What is planned today?").await;
             assert_eq!(offered(&house, other).await, Ok(true));
         }
+    });
+}
+
+#[test]
+fn yes_that_was_cut_off_is_gone_on_with_and_is_no_no() {
+    run(async {
+        let house = household(4).await;
+        let turn = house.says(MARCO, WORDS).await;
+        assert_eq!(offered(&house, turn).await, Ok(true));
+        let card = cards(&house, MARCO).await.remove(0);
+        house.world.memory.mood.set(Mood::Refuses);
+        assert!(answers(&house, MARCO, &card, Answer::Once).await.is_err());
+        house.world.memory.mood.set(Mood::Honest);
+        assert!(planned(&house).is_empty());
+        assert_eq!(answers(&house, MARCO, &card, Answer::No).await, Err("approvals.answered".into()));
+        assert_eq!(answers(&house, MARCO, &card, Answer::Once).await, Ok("planned".into()));
+        assert_eq!(answers(&house, MARCO, &card, Answer::Once).await, Err("approvals.answered".into()));
+        assert_eq!(planned(&house).len(), 1);
     });
 }
 

@@ -193,7 +193,7 @@ fn quiet_hours_are_the_speakers_own_and_only_as_the_words_have_them() {
         assert!(house.orders("2", "you can disturb me again", Order::Quiet(None)).await.is_ok());
         assert_eq!((told("Marco"), told("Luca")), (None, night));
         assert!(house.world.took().iter().any(|line| line.contains("Luca has quiet hours from now on: 22:00-7:00")));
-        // The turn goes on: nobody has become another.
+        // Unlike a changed role, changed quiet hours end no turn.
         let turn = house.says("2", WORDS).await;
         let planner = house.world.planner(1).await;
         for order in [Order::Quiet(night), Order::List(String::new())] {

@@ -274,7 +274,7 @@ fn nobody_is_shown_anothers_in_chats_clients_backups_or_with_an_old_token() {
     let words: Vec<String> = PERSONS.iter().flat_map(|who| [secret(who), key(who)]).collect();
     let kept = holding(&folder, &words);
     assert!(kept.iter().all(|found| found.contains("/workspace/")), "{kept:#?}");
-    // Whoever was let go has nothing any more, whatever he kept.
+    // A revoked token reads nothing.
     let (_, people) = set.json(&["people", "show", "Luca"]);
     let principal =
         people["principals"].as_array().unwrap().iter().filter_map(Value::as_str).find(|one| one.starts_with("http:"));

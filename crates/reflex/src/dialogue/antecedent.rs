@@ -12,7 +12,7 @@ use crate::words::phrase::{Phrase, is_pronoun};
 const MAX_NAMED: usize = 5;
 /// The same where it is no list: to plan once more what is not understood costs as much as to plan it.
 const MAX_NAMED_BRIEFLY: usize = 2;
-/// Words by which something is told of what is named.
+/// Words of a statement: a phrase with one of them is more than a name.
 const TELLS: &str = "is s are was were be been has have had got too very so not no never e era sono erano ha hanno ho abbiamo troppo molto \
     non mai";
 /// What begins a remark on something that is needed or was got, and what ends one.

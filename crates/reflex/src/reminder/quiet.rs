@@ -174,6 +174,7 @@ fn halves(from: Hour, upto: Hour) -> (u16, u16) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use metnos_proto::msg::common::Lang;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -222,6 +223,17 @@ mod tests {
             "puoi disturbarmi anche di notte",
         ] {
             assert_eq!(quiet(text), Some(None), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_read_or_left(
+            words in proptest::collection::vec("(don't|non|disturb|disturbarmi|me|quiet|hours|from|dalle|tra|le|to|alle|e|at|night|di|notte|pm|[0-9]{1,3}|[0-9]{1,2}[:.][0-9]{1,3}|\\PC{0,6})", 0..12),
+        ) {
+            let _ = quiet(&words.join(" "));
+            let _ = quiet(&format!("don't disturb me {}", words.join(" ")));
+            let _ = quiet(&format!("non disturbarmi {}", words.join(" ")));
         }
     }
 

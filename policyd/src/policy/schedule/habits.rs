@@ -15,7 +15,7 @@ use metnos_proto::msg::schedule::{Ask, HabitOffered, OfferHabit, SaidBefore};
 use metnos_reflex::language_of;
 use metnos_reflex::reminder::habit::{self, DAYS, Habit};
 
-use crate::approvals::{Card, CardState};
+use crate::approvals::{Card, CardState, no as answered_before};
 use crate::calls::turns::Turn;
 use crate::people::principal::Principal;
 use crate::policy::Policy;
@@ -116,6 +116,9 @@ impl Policy {
         let Some(offer) = &card.offer else { return Err(crate::approvals::unknown(&card.id)) };
         let accepts = !matches!(answer, Answer::No | Answer::Never);
         let state = if accepts { CardState::Approved } else { CardState::Denied };
+        if card.state != CardState::Waiting && !accepts {
+            return Err(answered_before("approvals.answered", format!("the card {} was approved already", card.id)));
+        }
         if card.state == CardState::Waiting {
             self.approvals.cards.take(card, state, principal).await?;
             self.proposals.habit_answered(&card.id, &principal.name, accepts).await?;
