@@ -293,10 +293,7 @@ impl Pool {
         world: GrantView<'_>,
     ) -> Option<TakenProcess> {
         let taken = self.find(turn, plan, code, world).await;
-        // A birth is no sign that calls will come.
-        if turn.is_some() {
-            self.last_call.set(Some(Instant::now()));
-        }
+        self.last_call.set(Some(Instant::now()));
         self.nudge.notify_one();
         let taken = taken?;
         self.count(|counts| match taken.carrier {

@@ -82,10 +82,19 @@ fn detached_it_is_ready_when_the_command_returns_and_down_stops_it() {
     let output = set.ctl(&["up", "--detach"]);
     assert!(output.status.success(), "{output:?}\n{}", set.logs());
     let pids: Vec<u32> = set.pids().into_values().collect();
+    assert!(carried_warm(&set) > 100, "the birth tests of a first start run in warm processes");
     let _text = set.ask("read notes/welcome.md");
     assert!(set.ctl(&["down"]).status.success());
     assert_nothing_left(&set, &pids);
     assert_eq!(set.ctl(&["status"]).status.code(), Some(3), "nobody answers any more");
+}
+
+/// How many calls a warm process has carried, as `status` says.
+fn carried_warm(set: &Instance) -> u64 {
+    let status: serde_json::Value = serde_json::from_slice(&set.ctl(&["status", "--json"]).stdout).unwrap();
+    let layers = status["sandbox"]["layers"].as_array().unwrap();
+    let pool = layers.iter().filter_map(|layer| layer.as_str()).find(|layer| layer.starts_with("pool: ")).unwrap();
+    pool.split(", ").find_map(|part| part.strip_suffix(" warm")).unwrap().parse().unwrap()
 }
 
 #[test]
