@@ -17,7 +17,7 @@ use metnos_proto::link::{BlockingClient, BlockingServer};
 use metnos_proto::link_async::{Client, Cx};
 use metnos_proto::msg::common::{Channel, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::TurnForgotten;
-use metnos_proto::msg::people::{Pair, Paired};
+use metnos_proto::msg::people::{GroupMembers, KnownSenders, Pair, Paired, WhoseMembers};
 use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CancelHere, CardsHere, ForgetHere, Identified, Identify, KeepFile, PanicHere,
     Panicked, PromptRegistered, RegisterPrompt, SendFile, UndoHere,
@@ -244,6 +244,26 @@ impl door_policyd::ServeBlocking for Answers {
         Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 
+    fn members_to_look_for(
+        &mut self,
+        _: &BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: WhoseMembers,
+        []: [Sealed; 0],
+    ) -> Served<KnownSenders, 0> {
+        Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
+    }
+
+    fn group_members(
+        &mut self,
+        _: &BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: GroupMembers,
+        []: [Sealed; 0],
+    ) -> Served<Identified, 0> {
+        Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
+    }
+
     fn forget_here(
         &mut self,
         _: &BlockingServer<DoorPolicyd>,
@@ -408,6 +428,24 @@ impl door_policyd::Serve for Answers {
         _: CancelHere,
         []: [Sealed; 0],
     ) -> Served<Doc<ScheduleList>, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
+    }
+
+    async fn members_to_look_for(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        _: WhoseMembers,
+        []: [Sealed; 0],
+    ) -> Served<KnownSenders, 0> {
+        Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
+    }
+
+    async fn group_members(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        _: GroupMembers,
+        []: [Sealed; 0],
+    ) -> Served<Identified, 0> {
         Err(Refusal::new(RefusalCode::Denied, "bench", "no").into())
     }
 

@@ -83,6 +83,8 @@ crate::edges! {
         ask fire_ask(FireAsk, 0) -> (Fired, 1) within 10_000;
         ask view(ViewRequest, 0) -> (QueryResult, 1) within 15_000;
         ask pair(Pair, 0) -> (Paired, 0) within 10_000;
+        ask members_to_look_for(WhoseMembers, 0) -> (KnownSenders, 0) within 5_000;
+        ask group_members(GroupMembers, 0) -> (Identified, 0) within 5_000;
         ask answer_card(AnswerCard, 0) -> (Answered, 1) within 110_000;
         ask cards_here(CardsHere, 0) -> (Doc<CardList>, 1) within 5_000;
         ask keep_file(KeepFile, 1) -> (CallRun, 1) within 110_000;

@@ -257,6 +257,8 @@ keys! {
     ChatStranger = "chat-stranger" ("minutes", "code"),
     ChatKnown = "chat-known" (),
     ChatPrivateOnly = "chat-private-only" (),
+    ChatUnknownGroup = "chat-unknown-group" ("minutes", "code"),
+    ChatGroupCard = "chat-group-card" (),
     ChatPassedOn = "chat-passed-on" (),
     ChatNoFiles = "chat-no-files" (),
     FileKept = "file-kept" ("path", "bytes"),

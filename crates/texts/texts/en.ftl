@@ -755,7 +755,12 @@ chat-stranger = I do not know you, so I do not read what you write. Your code, f
    *[other] { $minutes } minutes
 }: { $code }. The owner types: metnosctl pairing approve telegram { $code }
 chat-known = The code was good: you are known here from now on. /help says what can be said.
-chat-private-only = I speak in private chats only: what is said in a group is not heard.
+chat-private-only = In a group I hear words only. Files, commands and answers to cards belong in a private chat with me.
+chat-unknown-group = I do not know this group, so I do not read what is written here. Its code, for { $minutes ->
+    [one] { $minutes } minute
+   *[other] { $minutes } minutes
+}: { $code }. The owner types: metnosctl pairing approve telegram { $code } --as adult for the household's own group, or --as guest for any other.
+chat-group-card = The owner answers this in a private chat, or at the machine.
 chat-passed-on = That is someone else's text, passed on: I do not take it for your words. Write what you wish yourself.
 chat-no-files = I cannot take in a message of this kind, and it was not read. Write it in words, or send it as a file.
 file-kept = Kept as { $path } ({ $bytes } bytes).

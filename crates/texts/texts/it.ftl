@@ -752,7 +752,12 @@ chat-stranger = Non ti conosco, quindi non ascolto nulla di ciò che scrivi. Il 
    *[other] { $minutes } minuti
 }: { $code }. Il proprietario scrive: metnosctl pairing approve telegram { $code }
 chat-known = Il codice era giusto: da adesso sei conosciuto qui. /help dice che cosa si può dire.
-chat-private-only = Parlo solo in chat private: ciò che si dice in un gruppo non viene ascoltato.
+chat-private-only = In un gruppo ascolto solo le parole. File, comandi e risposte alle richieste vanno nella chat privata con me.
+chat-unknown-group = Non conosco questo gruppo, quindi non leggo ciò che vi si scrive. Il suo codice, per { $minutes ->
+    [one] { $minutes } minuto
+   *[other] { $minutes } minuti
+}: { $code }. Il proprietario scrive: metnosctl pairing approve telegram { $code } --as adult per il gruppo di casa, oppure --as guest per ogni altro.
+chat-group-card = A questo risponde il proprietario in una chat privata, o al computer di casa.
 chat-passed-on = Quello è testo di qualcun altro, inoltrato: non lo prendo per parole tue. Scrivi tu che cosa desideri.
 chat-no-files = Un messaggio di questo tipo non lo posso accogliere, e non è stato letto. Scrivilo a parole, o mandalo come file.
 file-kept = Conservato come { $path } ({ $bytes } byte).
@@ -1026,6 +1031,7 @@ refusal = { $rule ->
     [mind-unreachable] il server del modello non risponde
     [pairing-code] nessuno che aspetta su questo canale ha quel codice
     [pairing-form] così nessuno può essere conosciuto
+    [pairing-group] un gruppo non è una persona e non può essere il proprietario
     [pairing-full] troppe persone sono già conosciute
     [pairing-locked] cinque codici sbagliati: ora nessun codice di questo canale vale più; scrivi di nuovo per averne un altro
     [pairing-unknown] nessuno di quel nome è conosciuto
@@ -1040,6 +1046,7 @@ refusal = { $rule ->
     [policyd-stopping] Metnos si sta fermando: riprova tra un momento
     [policyd-store] non si è potuto scrivere sul disco, quindi non si fa nulla
     [pool-unreadable] gli esecutori non si possono leggere; chi cura la macchina guardi `metnosctl doctor`
+    [principal-group] questo non è un gruppo
     [principal-sender] quel mittente non ha una forma conosciuta
     [principal-unpaired] chi chiede non è conosciuto qui
     [profile-paths] quel percorso è fuori da ciò che questo esecutore può vedere: copia ciò che serve nello spazio di lavoro

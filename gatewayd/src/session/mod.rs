@@ -91,7 +91,7 @@ pub struct Door {
     /// What wakes it when something is due.
     alarm: RefCell<Option<Rc<firing::alarm::Alarm>>>,
     /// What sends reminders to chats.
-    messenger: RefCell<Option<firing::Messenger>>,
+    chats: firing::Chats,
     /// A turn has ended: it may have planned something.
     planned: Notify,
 }
@@ -125,7 +125,7 @@ impl Door {
             token: RefCell::new(Err("the door has no file for it".to_owned())),
             hooks: RefCell::new(Rc::new(Hooks::new(Err("the door has no folder for secrets".to_owned())))),
             alarm: RefCell::default(),
-            messenger: RefCell::default(),
+            chats: firing::Chats::default(),
             planned: Notify::new(),
         })
     }

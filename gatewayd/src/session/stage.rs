@@ -24,7 +24,7 @@ use metnos_proto::msg::memoryd::{
     WhoseTurn,
 };
 use metnos_proto::msg::mind::{MindHealth, MindReport};
-use metnos_proto::msg::people::{Pair, Paired};
+use metnos_proto::msg::people::{GroupMembers, KnownSenders, Pair, Paired, WhoseMembers};
 use metnos_proto::msg::planner::{
     AttachTurn, CancelTurn, Cancelled, DetachedTurnList, DetachedTurns, OpenTurn, ReleaseTurn, ResumeTurn, Text,
     TurnAttached, TurnDone, TurnEnd, TurnOpened, TurnResumed,
@@ -159,6 +159,26 @@ impl door_policyd::Serve for Script {
     async fn pair(self: Rc<Self>, _cx: Cx<DoorPolicyd>, ask: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
         self.note(format!("pair {} {}", ask.sender, ask.code));
         Ok((self.paired.borrow().clone(), []))
+    }
+
+    async fn members_to_look_for(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        _: WhoseMembers,
+        []: [Sealed; 0],
+    ) -> Served<KnownSenders, 0> {
+        Ok((KnownSenders { senders: vec!["7".to_owned()] }, []))
+    }
+
+    async fn group_members(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: GroupMembers,
+        []: [Sealed; 0],
+    ) -> Served<Identified, 0> {
+        self.note(format!("group_members {} {} {}", ask.group, ask.members.join(","), ask.are_all));
+        let (principal, standing) = (format!("telegram:{}", ask.group), self.standing.get());
+        Ok((Identified { principal, standing, level: Level::Supervised, lang: Lang::En, person: String::new() }, []))
     }
 
     async fn answer_card(

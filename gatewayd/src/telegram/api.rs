@@ -11,10 +11,10 @@ use zeroize::Zeroizing;
 
 use super::backoff::{self, TRIES};
 use super::card::Button;
-use super::documents::answers::{Me, SentMessage, read};
+use super::documents::answers::{ChatMember, Me, SentMessage, read};
 use super::documents::requests::{
-    AnswerCallbackQuery, BotCommand, CommandScope, DeleteWebhook, EditReplyMarkup, GetUpdates, Keyboard,
-    KeyboardButton, LinkPreview, Nothing, SetMyCommands, TextMessage,
+    AnswerCallbackQuery, BotCommand, CommandScope, DeleteWebhook, EditReplyMarkup, GetChatMember, GetChatMemberCount,
+    GetUpdates, Keyboard, KeyboardButton, LinkPreview, Nothing, SetMyCommands, TextMessage,
 };
 use super::update::{self, MAX_REPLY, Reply, Update};
 use crate::chance::Chance;
@@ -289,6 +289,27 @@ impl Api {
     /// [`ApiError`].
     pub async fn acknowledge(&self, query: &str, text: &str) -> Result<(), ApiError> {
         self.say("answerCallbackQuery", &AnswerCallbackQuery { callback_query_id: query, text }).await.map(|_| ())
+    }
+
+    /// How many are in a chat, the bot among them.
+    ///
+    /// # Errors
+    /// [`ApiError`].
+    pub async fn member_count(&self, chat: i64) -> Result<u64, ApiError> {
+        let count = self.say("getChatMemberCount", &GetChatMemberCount { chat_id: chat }).await?;
+        count.as_u64().ok_or(ApiError::Unreachable("its answer is none"))
+    }
+
+    /// Whether this person reads what is said in a chat.
+    ///
+    /// # Errors
+    /// [`ApiError`]; that Telegram does not know the person there is none.
+    pub async fn is_member(&self, chat: i64, user: i64) -> Result<bool, ApiError> {
+        match self.say("getChatMember", &GetChatMember { chat_id: chat, user_id: user }).await {
+            Ok(found) => Ok(read::<ChatMember>(found).reads()),
+            Err(ApiError::Rejected { code: 400, .. }) => Ok(false),
+            Err(fault) => Err(fault),
+        }
     }
 
     /// Has the commands shown, and takes nothing from another way of hearing: a bot that polls has no webhook.

@@ -3,7 +3,7 @@
 //! already done of it the chronicle knows.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use super::api::{Api, ApiError, Outgoing, POLL_SECONDS};
 use super::backoff::{self, StrangerLimit};
 use super::commands::parse::{self, Command};
 use super::file_queue::{FileQueue, PersonFiles};
+use super::groups::{Groups, words_for_bot};
 use super::message_editor::MessageEditor;
 use super::phrases;
 use super::sent::SentLog;
@@ -70,7 +71,7 @@ pub struct Bot {
     pub(super) lanes: FileQueue,
     wake: Notify,
     strangers: RefCell<StrangerLimit>,
-    groups: RefCell<BTreeSet<i64>>,
+    pub(super) groups: Groups,
     /// Where the owner is shown others' cards, by chat and card.
     pub(super) owners_views: RefCell<BTreeMap<(i64, String), Weak<View>>>,
     began: Instant,
@@ -91,7 +92,7 @@ impl Bot {
             lanes: FileQueue::default(),
             wake: Notify::new(),
             strangers: RefCell::default(),
-            groups: RefCell::default(),
+            groups: Groups::default(),
             owners_views: RefCell::default(),
             began: Instant::now(),
         })
@@ -119,6 +120,7 @@ impl Bot {
     async fn poll_updates(self: &Rc<Self>, name: &str) -> ApiError {
         let says = if name.is_empty() { "listens".to_owned() } else { format!("@{name} listens") };
         self.door.telegram_is(&says);
+        name.clone_into(&mut self.groups.name.borrow_mut());
         tracing::info!("the bot {says}");
         let (mut tried, mut heard) = (0_u32, Instant::now());
         loop {
@@ -281,18 +283,12 @@ impl Bot {
 
     async fn message(self: &Rc<Self>, update: u64, message: Message) {
         let Some(from) = message.from else { return };
+        if !message.private || message.chat != from {
+            return self.in_group(update, from, message).await;
+        }
         let speaker = Speaker { channel: Channel::Telegram, sender: from.to_string(), lang: message.lang };
         let Some(who) = self.identify(&speaker).await else { return };
-        let known = who.standing != Standing::Stranger;
-        if !message.private || message.chat != from {
-            let fresh =
-                known && self.groups.borrow().len() < MAX_CHATS && self.groups.borrow_mut().insert(message.chat);
-            if fresh {
-                self.say(message.chat, &phrases::private_only(who.lang)).await;
-            }
-            return;
-        }
-        if !known {
+        if who.standing == Standing::Stranger {
             return self.stranger(&speaker, from, &message.text, who.lang).await;
         }
         // What stands below a file that was passed on is another principal's, as the file may be.
@@ -333,8 +329,7 @@ impl Bot {
     async fn stranger(&self, speaker: &Speaker, from: i64, text: &str, lang: Lang) {
         // A link of the bot carries the code behind the word `start`.
         let text = text.strip_prefix("/start ").unwrap_or(text).trim();
-        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if !self.strangers.borrow_mut().may(from, has_the_form_of_a_code(text), now) {
+        if !self.may_be_told(from, has_the_form_of_a_code(text)) {
             return;
         }
         let line = match self.door.pair(speaker, text).await {
@@ -347,6 +342,54 @@ impl Bot {
             }
         };
         self.say(from, &line).await;
+    }
+
+    /// A message in a group.
+    async fn in_group(self: &Rc<Self>, update: u64, from: i64, message: Message) {
+        let chat = message.chat;
+        if message.members_change {
+            return self.groups.changed(&self.door, chat).await;
+        }
+        let answers_it = message.answers.is_some_and(|to| to.to_string() == self.number);
+        let Some(text) = words_for_bot(&message.text, &self.groups.name.borrow(), answers_it) else { return };
+        let group = Speaker { channel: Channel::Telegram, sender: chat.to_string(), lang: message.lang };
+        let Some(who) = self.identify(&group).await else { return };
+        if who.standing == Standing::Stranger {
+            return self.unknown_group(&group, from, chat, message.lang).await;
+        }
+        let Some(who) = self.groups.look_at(&self.door, &self.api, chat).await else { return };
+        if message.passed_on {
+            self.say(chat, &phrases::passed_on(who.lang)).await;
+            return;
+        }
+        match parse::read(&text) {
+            None if text.is_empty() || message.attached => {}
+            None | Some(Command::Undo) => return self.words(update, chat, &group, &who, &text).await,
+            Some(Command::Help | Command::Status | Command::Approvals | Command::File | Command::Pause) => {}
+        }
+        self.say(chat, &phrases::private_only(who.lang)).await;
+    }
+
+    /// A member who is known receives the code of a group that is not; to others nothing is said.
+    async fn unknown_group(&self, group: &Speaker, from: i64, chat: i64, lang: Option<Lang>) {
+        let member = Speaker { channel: Channel::Telegram, sender: from.to_string(), lang };
+        let Some(who) = self.identify(&member).await.filter(|who| who.standing != Standing::Stranger) else { return };
+        if !self.may_be_told(chat, false) {
+            return;
+        }
+        match self.door.pair(group, "").await {
+            Ok(Paired::Code(code)) => {
+                self.say(chat, &phrases::unknown_group(who.lang, &code.code, code.seconds)).await;
+            }
+            Ok(Paired::Known | Paired::Silence) => {}
+            Err(refusal) => tracing::debug!(%refusal, "a group could not be paired"),
+        }
+    }
+
+    /// Whether a stranger, a person or a group, is sent a line now.
+    fn may_be_told(&self, stranger: i64, shows_code: bool) -> bool {
+        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.strangers.borrow_mut().may(stranger, shows_code, now)
     }
 
     /// The session of a person who is known.
@@ -362,7 +405,14 @@ impl Bot {
         Rc::clone(chats.entry(from).or_insert_with(fresh))
     }
 
-    async fn words(self: &Rc<Self>, update: u64, from: i64, speaker: &Speaker, who: &Identified, text: &str) {
+    pub(super) async fn words(
+        self: &Rc<Self>,
+        update: u64,
+        from: i64,
+        speaker: &Speaker,
+        who: &Identified,
+        text: &str,
+    ) {
         let command = parse::read(text);
         // No one waits for the answer to an order to stop.
         if command == Some(Command::Pause) {

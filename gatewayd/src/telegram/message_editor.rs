@@ -60,6 +60,11 @@ impl MessageEditor {
         self
     }
 
+    /// Whether several people read here: their chats have the negative numbers (Bot API, `Chat`).
+    const fn is_group(&self) -> bool {
+        self.chat < 0
+    }
+
     /// Shows everything until the turn is over. `first` receives when it is done, or suspended, for the first time; it receives
     /// whether all that was to be shown was.
     pub async fn run(mut self, first: oneshot::Sender<bool>) {
@@ -168,8 +173,14 @@ impl MessageEditor {
 
     async fn card(&mut self, waits: CardWaits) -> Result<(), ApiError> {
         let shown = waits.card();
-        let spans = card::spans(shown.as_ref(), &waits.id, self.lang);
-        let out = outgoing(&spans, card::buttons(shown.as_ref(), self.lang));
+        let mut spans = card::spans(shown.as_ref(), &waits.id, self.lang);
+        let mut buttons = card::buttons(shown.as_ref(), self.lang);
+        if self.is_group() {
+            // A tap would be that of anybody there.
+            buttons.clear();
+            spans.push(Span::new(Style::Plain, format!("\n{}", phrases::group_card(self.lang))));
+        }
+        let out = outgoing(&spans, buttons);
         // A card that was added to is another one: the message shows it as it is now.
         let message = match self.cards.get(&waits.id) {
             Some((message, _)) => self.api.put(self.chat, *message, &out).await?,

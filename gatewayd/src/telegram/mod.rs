@@ -2,7 +2,7 @@
 //!
 //! [`update`] reads what the servers say, [`sequence`] knows what is new, [`text`] and [`card`] make messages, [`backoff`]
 //! says how often, [`phrases`] in which words: all without I/O. [`api`] speaks to the servers, [`bot`] receives them,
-//! [`commands`] answers what the door itself can, `files` hands on what is attached, [`transfer`] carries it, [`file_queue`] says how many at once, [`message_editor`] shows a turn as its [`view`] has it, and [`sent`] remembers
+//! [`commands`] answers what the door itself can, [`groups`] hears what is said where several people read, `files` hands on what is attached, [`transfer`] carries it, [`file_queue`] says how many at once, [`message_editor`] shows a turn as its [`view`] has it, and [`sent`] remembers
 //! what was said. It must never let the token out, nor take a word for a sender's that he did not type himself.
 
 pub mod api;
@@ -13,6 +13,7 @@ pub mod commands;
 mod documents;
 pub mod file_queue;
 mod files;
+pub mod groups;
 pub mod message_editor;
 pub mod phrases;
 pub mod sent;
@@ -139,6 +140,11 @@ impl Parts {
             tokio::task::spawn_local(Rc::clone(&shows).owners_card(card.clone()));
         });
         let reminds = Rc::clone(&bot);
+        let looks = Rc::clone(&bot);
+        door.set_group_look(Rc::new(move |chat| {
+            let bot = Rc::clone(&looks);
+            Box::pin(async move { bot.groups.look_at(&bot.door, &bot.api, chat).await.map(|who| who.standing) })
+        }));
         door.set_messenger(Rc::new(move |chat, text| Box::pin(Rc::clone(&reminds).remind(chat, text))));
         tokio::task::spawn_local(bot.run());
     }

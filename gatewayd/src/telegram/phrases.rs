@@ -93,7 +93,20 @@ pub fn known(lang: Lang) -> String {
     say(lang, Key::ChatKnown)
 }
 
-/// In a group.
+/// The line of a group that is not known: its code, and what the owner does with it.
+#[must_use]
+pub fn unknown_group(lang: Lang, code: &str, seconds: u32) -> String {
+    let minutes = u64::from(seconds.div_ceil(60));
+    tell(lang, Key::ChatUnknownGroup, &[("minutes", minutes.into()), ("code", code.into())])
+}
+
+/// Below a card in a group.
+#[must_use]
+pub fn group_card(lang: Lang) -> String {
+    say(lang, Key::ChatGroupCard)
+}
+
+/// What is not done in a group.
 #[must_use]
 pub fn private_only(lang: Lang) -> String {
     say(lang, Key::ChatPrivateOnly)

@@ -58,6 +58,10 @@ pub struct Message {
     pub attached: bool,
     /// What is attached, where it is a file.
     pub file: Option<SentFile>,
+    /// Who wrote the message that this one answers.
+    pub answers: Option<i64>,
+    /// Whether it says that somebody has come into a group, or left it.
+    pub members_change: bool,
     /// The language that his program speaks to him.
     pub lang: Option<Lang>,
 }
@@ -185,6 +189,8 @@ fn message(fields: MessageFields) -> Option<Message> {
         passed_on: fields.forwarded.any(),
         attached,
         file,
+        answers: fields.reply_to_message.from.id,
+        members_change: fields.new_chat_members || fields.left_chat_member,
         lang: lang(&fields.from),
     })
 }
@@ -258,6 +264,8 @@ mod tests {
             passed_on: false,
             attached: false,
             file: None,
+            answers: None,
+            members_change: false,
             lang: None,
         };
         assert_eq!(one(written.clone()), Kind::Message(wanted.clone()));
@@ -286,6 +294,8 @@ mod tests {
             passed_on: false,
             attached: false,
             file: None,
+            answers: None,
+            members_change: false,
             lang: None,
         };
         assert_eq!(one(bare), Kind::Message(wanted));
@@ -298,6 +308,14 @@ mod tests {
         for group in [json!({"id": -5}), json!({"id": 5, "type": "group"}), json!({"id": 5, "type": "new kind"})] {
             let said = json!({"update_id": 9, "message": {"chat": group, "from": {"id": 5}, "text": "x"}});
             assert!(matches!(one(said), Kind::Message(Message { private: false, .. })));
+        }
+        let answer = json!({"update_id": 9, "message": {"chat": {"id": -5}, "from": {"id": 5}, "text": "x",
+            "reply_to_message": {"from": {"id": 9, "is_bot": true}, "text": "y"}}});
+        assert!(matches!(one(answer), Kind::Message(Message { answers: Some(9), members_change: false, .. })));
+        for key in ["new_chat_members", "left_chat_member"] {
+            let mut changed = json!({"update_id": 9, "message": {"chat": {"id": -5}, "from": {"id": 5}}});
+            changed["message"][key] = json!([{"id": 6}]);
+            assert!(matches!(one(changed), Kind::Message(Message { members_change: true, .. })), "{key}");
         }
     }
 

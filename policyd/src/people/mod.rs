@@ -15,6 +15,7 @@ use crate::calls::turns::Turns;
 use crate::guard::shown;
 use crate::people::autonomy::Levels;
 use crate::people::door::Door;
+use crate::people::groups::{Groups, is_group};
 use crate::people::language::Languages;
 use crate::people::notices::Notices;
 use crate::people::pairing::automations::{self, Automations, is_automatic};
@@ -29,6 +30,7 @@ use crate::vault::accounts::OWNER;
 
 pub mod autonomy;
 pub(crate) mod door;
+pub mod groups;
 pub mod language;
 pub(crate) mod notices;
 pub mod pairing;
@@ -61,6 +63,8 @@ pub(crate) struct Change {
     pub(crate) one: tokio::sync::Mutex<()>,
     /// The broken seals.
     seals: RefCell<Seals>,
+    /// Who is in the groups.
+    groups: RefCell<Groups>,
 }
 
 /// What was kept of them.
@@ -231,7 +235,8 @@ impl Principals {
     /// The same where the persons were these.
     fn standing_among(&self, persons: &Persons, name: &str) -> Option<Standing> {
         let paired = self.paired.borrow().standing(name)?;
-        Some(persons.of(name).map_or(paired, |(_, person)| standing_of(person.role)))
+        let standing = persons.of(name).map_or(paired, |(_, person)| standing_of(person.role));
+        Some(self.in_company(name, standing))
     }
 
     /// The names under which the owner speaks, beside the terminal of the machine.
@@ -242,7 +247,8 @@ impl Principals {
     /// The principals that were paired and are this.
     fn chats_of(&self, standing: Standing) -> Vec<String> {
         let paired = self.paired.borrow();
-        paired.names().filter(|name| self.paired_as(name) == Some(standing)).map(str::to_owned).collect()
+        let people = paired.names().filter(|name| !is_group(name));
+        people.filter(|name| self.paired_as(name) == Some(standing)).map(str::to_owned).collect()
     }
 
     /// The name of the person who speaks as this principal; empty where it is nobody's.
@@ -260,7 +266,8 @@ impl Principals {
     pub(crate) fn deciders_of(&self, principal: &str, hard: bool) -> Vec<String> {
         let mut deciders = match self.paired_as(principal) {
             Some(Standing::Owner) => return Vec::new(),
-            Some(Standing::Adult) if !hard => return Vec::new(),
+            // Where several people can answer, none of them answers for all.
+            Some(Standing::Adult) if !hard && !is_group(principal) => return Vec::new(),
             Some(Standing::Adult | Standing::Guest | Standing::Stranger) | None => self.owner_chats(),
         };
         if self.is_a_childs(principal) {
@@ -272,11 +279,11 @@ impl Principals {
     /// Whether whoever speaks here decides on a card of another principal, as far as the own level goes: what one could not do
     /// without asking is not allowed to others.
     pub(crate) fn decides_on(&self, by: &Principal, principal: &str, hard: bool) -> bool {
-        if by.name == principal || by.level == Level::ReadOnly || self.is_owners(principal) {
+        if by.name == principal || by.level == Level::ReadOnly || self.is_owners(principal) || is_group(&by.name) {
             return false;
         }
         match by.standing {
-            Standing::Owner => hard || self.paired_as(principal) != Some(Standing::Adult),
+            Standing::Owner => hard || is_group(principal) || self.paired_as(principal) != Some(Standing::Adult),
             Standing::Adult => self.is_a_childs(principal),
             Standing::Guest | Standing::Stranger => false,
         }
@@ -296,6 +303,7 @@ impl Principals {
         self.automatic(&mut it);
         if it.standing != Standing::Stranger {
             it.level = self.level_of(&it.name, it.level);
+            self.group_level(&mut it);
         }
         Ok(it)
     }

@@ -11,9 +11,9 @@ use metnos_proto::edge::Served;
 use metnos_proto::edges::{DoorPolicyd, door_policyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Cx;
-use metnos_proto::msg::common::{Channel, Refusal, RefusalCode, Standing};
+use metnos_proto::msg::common::{Channel, Lang, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::{QueryResult, TurnForgotten};
-use metnos_proto::msg::people::{Fire, Fired, Pair, Paired, ViewRequest};
+use metnos_proto::msg::people::{Fire, Fired, GroupMembers, KnownSenders, Pair, Paired, ViewRequest, WhoseMembers};
 use metnos_proto::msg::policyd::{
     AnswerCard, Answered, CallRun, CancelHere, CardsHere, ForgetHere, Identified, Identify, KeepFile, PanicHere,
     Panicked, PromptRegistered, RegisterPrompt, SendFile, UndoHere,
@@ -36,9 +36,7 @@ impl door_policyd::Serve for Policy {
     async fn identify(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: Identify, []: [Sealed; 0]) -> Served<Identified, 0> {
         self.people.door_is(cx.notes());
         let it = self.people.who(ask.channel, &ask.sender)?;
-        let lang = self.people.speaks(&it, ask.lang, ask.spoke);
-        let person = self.people.person_of(&it.name);
-        Ok((Identified { principal: it.name, standing: it.standing, level: it.level, lang, person }, []))
+        Ok((self.identified(it, ask.lang, ask.spoke), []))
     }
 
     async fn register_prompt(
@@ -104,6 +102,25 @@ impl door_policyd::Serve for Policy {
 
     async fn pair(self: Rc<Self>, _: Cx<DoorPolicyd>, ask: Pair, []: [Sealed; 0]) -> Served<Paired, 0> {
         Ok((self.people.pair(ask).await?, []))
+    }
+
+    async fn members_to_look_for(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: WhoseMembers,
+        []: [Sealed; 0],
+    ) -> Served<KnownSenders, 0> {
+        Ok((self.people.members_to_look_for(ask.channel), []))
+    }
+
+    async fn group_members(
+        self: Rc<Self>,
+        _: Cx<DoorPolicyd>,
+        ask: GroupMembers,
+        []: [Sealed; 0],
+    ) -> Served<Identified, 0> {
+        let it = self.people.group_is(&ask)?;
+        Ok((self.identified(it, None, None), []))
     }
 
     async fn answer_card(self: Rc<Self>, cx: Cx<DoorPolicyd>, ask: AnswerCard, []: [Sealed; 0]) -> Served<Answered, 1> {
@@ -202,6 +219,13 @@ impl door_policyd::Serve for Policy {
 }
 
 impl Policy {
+    /// Who somebody is, as the door learns it.
+    fn identified(&self, it: Principal, says: Option<Lang>, spoke: Option<Lang>) -> Identified {
+        let lang = self.people.speaks(&it, says, spoke);
+        let person = self.people.person_of(&it.name);
+        Identified { principal: it.name, standing: it.standing, level: it.level, lang, person }
+    }
+
     /// A known sender on a channel: anyone who is a stranger is notified.
     pub(crate) fn known(&self, channel: Channel, sender: &str) -> Result<Principal, Refusal> {
         let principal = self.people.who(channel, sender)?;

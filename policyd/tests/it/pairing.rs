@@ -9,7 +9,9 @@ use metnos_proto::edges::{CtlPolicyd, DoorPolicyd};
 use metnos_proto::ids::{TraceId, TurnId};
 use metnos_proto::link_async::Client;
 use metnos_proto::msg::common::{Channel, Level, Refusal, Standing};
-use metnos_proto::msg::people::{ApprovePairing, AutonomyAsk, Invite, Pair, Paired, PairingAsk, SetLevel};
+use metnos_proto::msg::people::{
+    ApprovePairing, AutonomyAsk, GroupMembers, Invite, Pair, Paired, PairingAsk, SetLevel, WhoseMembers,
+};
 use metnos_proto::msg::policyd::{CheckPolicy, ForgetHere, Identify, RegisterPrompt};
 use metnos_proto::payload::Sealed;
 use serde_json::{Value, json};
@@ -104,6 +106,58 @@ fn invitation_works_once_and_only_its_standing_survives_restart() {
         let door = world.door().await;
         assert_eq!(standing(&door, Channel::Http, "page").await, (Standing::Owner, Level::Supervised));
         assert_eq!(standing(&door, Channel::Http, "thief").await.0, Standing::Stranger);
+    });
+}
+
+#[test]
+fn group_is_nobody_and_no_more_than_its_least_member() {
+    run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World::usual(folder.path()).await;
+        let (door, owner) = (world.door().await, world.owner(OWNER).await);
+        let on = Channel::Telegram;
+        for (sender, standing) in [("7", Standing::Owner), ("8", Standing::Adult), ("9", Standing::Guest)] {
+            let invite = PairingAsk::Invite(Invite { channel: on, standing, person: String::new() });
+            let code = pairing(&owner, invite).await.unwrap()["code"].as_str().unwrap().to_owned();
+            assert_eq!(knock(&door, on, sender, &code).await, Paired::Known);
+        }
+        // An invitation is for the one who bears it.
+        let invite = PairingAsk::Invite(Invite { channel: on, standing: Standing::Owner, person: String::new() });
+        let invited = pairing(&owner, invite).await.unwrap()["code"].as_str().unwrap().to_owned();
+        let shown = code(knock(&door, on, "-5", &invited).await);
+        let as_owner = ApprovePairing { channel: on, code: shown, standing: Standing::Owner, person: String::new() };
+        assert_eq!(pairing(&owner, PairingAsk::Approve(as_owner)).await.unwrap_err().rule, "pairing.group");
+        assert_eq!(standing(&door, on, "-5").await.0, Standing::Stranger);
+        let shown = code(knock(&door, on, "-5", "").await);
+        let as_adult = ApprovePairing { channel: on, code: shown, standing: Standing::Adult, person: String::new() };
+        pairing(&owner, PairingAsk::Approve(as_adult)).await.unwrap();
+        let guest = (Standing::Guest, Level::ReadOnly);
+        assert_eq!(standing(&door, on, "-5").await, guest, "it was not said yet who is in it");
+        let told = async |members: &[&str], are_all| {
+            let members = members.iter().map(|one| (*one).to_owned()).collect();
+            let ask = GroupMembers { channel: on, group: "-5".into(), members, are_all };
+            let who = door.group_members(TraceId::NONE, ask, []).await.unwrap().0;
+            (who.standing, who.level)
+        };
+        let adult = (Standing::Adult, Level::Supervised);
+        assert_eq!(told(&["7", "8"], true).await, adult);
+        assert_eq!(standing(&door, on, "-5").await, adult);
+        for (members, are_all) in
+            [(&["7", "8"][..], false), (&["7", "9"], true), (&["7", "77"], true), (&[], true), (&["9"], true)]
+        {
+            assert_eq!(told(members, are_all).await, guest, "{members:?} {are_all}");
+        }
+        // No more than a member does without asking, whatever was set for it; and believed for its time only.
+        assert_eq!(told(&["7", "8"], true).await, adult);
+        let _ = autonomy(&owner, "telegram:-5", Level::Full, 3_600).await;
+        assert_eq!(standing(&door, on, "-5").await, adult);
+        world.clock.set(world.clock.get() + metnos_policyd::people::groups::BELIEVED_MS);
+        assert_eq!(standing(&door, on, "-5").await, guest);
+        let known = door.members_to_look_for(TraceId::NONE, WhoseMembers { channel: on }, []).await.unwrap().0;
+        assert_eq!(known.senders, ["7", "8", "9"]);
+        let no = GroupMembers { channel: on, group: "8".into(), members: Vec::new(), are_all: true };
+        let refused = door.group_members(TraceId::NONE, no, []).await.unwrap_err().into_refusal();
+        assert_eq!(refused.rule, "principal.group", "a person is no group");
     });
 }
 

@@ -13,6 +13,8 @@ pub const MAX_NAME: usize = 32;
 pub const MAX_PERSON: usize = 40;
 /// The most executors that a child calls without asking.
 pub const MAX_MAY_CALL: usize = 32;
+/// The most paired senders that are looked for in a group.
+pub const MAX_MEMBERS: usize = 64;
 /// The most persons.
 pub const MAX_PERSONS: usize = 32;
 /// The most other names of a person.
@@ -54,6 +56,30 @@ words! {
         Known,
         /// No answer: he got a code a moment ago, or tried too often.
         Silence,
+    }
+
+    /// Which senders of a channel may be members of a group there?
+    pub struct WhoseMembers {
+        /// The channel.
+        pub channel: Channel,
+    }
+
+    /// The senders of a channel that are paired, without its groups.
+    pub struct KnownSenders {
+        /// As the channel names them; [`MAX_MEMBERS`] at most.
+        pub senders: Vec<String>,
+    }
+
+    /// Who is in a group, as the channel says. The group is answered with who it is now: no more than its least trusted member.
+    pub struct GroupMembers {
+        /// The channel.
+        pub channel: Channel,
+        /// The group, as the channel names it.
+        pub group: String,
+        /// The paired senders among its members; [`MAX_MEMBERS`] at most.
+        pub members: Vec<String>,
+        /// Whether these are all, beside Metnos itself.
+        pub are_all: bool,
     }
 
     /// Note to the door: a person is a stranger again from now on, so nothing more is shown to him.

@@ -15,7 +15,7 @@ use metnos_proto::link::{BlockingClient, Outgoing};
 use metnos_proto::link_async::{Client, Closed, Cx, MAX_IN_FLIGHT};
 use metnos_proto::msg::common::{Channel, Done, Lang, Level, Refusal, RefusalCode, Standing};
 use metnos_proto::msg::memoryd::TurnForgotten;
-use metnos_proto::msg::people::{Pair, Paired};
+use metnos_proto::msg::people::{GroupMembers, KnownSenders, Pair, Paired, WhoseMembers};
 use metnos_proto::msg::planner::{
     AttachTurn, CancelTurn, Cancelled, DetachedTurnList, DetachedTurns, OpenTurn, ReleaseTurn, ResumeTurn, Text,
     TurnAttached, TurnOpened, TurnResumed,
@@ -400,6 +400,26 @@ impl door_policyd::ServeBlocking for Doorman {
         _: CancelHere,
         []: [Sealed; 0],
     ) -> Served<Doc<ScheduleList>, 1> {
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
+    }
+
+    fn members_to_look_for(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: WhoseMembers,
+        []: [Sealed; 0],
+    ) -> Served<KnownSenders, 0> {
+        Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
+    }
+
+    fn group_members(
+        &mut self,
+        _: &metnos_proto::link::BlockingServer<DoorPolicyd>,
+        _: TraceId,
+        _: GroupMembers,
+        []: [Sealed; 0],
+    ) -> Served<Identified, 0> {
         Err(Refusal::new(RefusalCode::Denied, "test", "no").into())
     }
 

@@ -92,6 +92,8 @@ pub(super) fn called(state: &mut State, method: &str, request: &http::Request) -
         "answerCallbackQuery" => acknowledge(state, body),
         "sendDocument" => send_document(state, request),
         "getFile" => file(state, body),
+        "getChatMemberCount" => chat(body).map(|chat| json!(state.groups.get(&chat).map_or(0, |all| all.len() + 1))),
+        "getChatMember" => member(state, body),
         "setMyCommands" => {
             let commands = body.get("commands").cloned().unwrap_or(json!([]));
             state.commands.insert(text_of(body, "language_code").to_owned(), commands);
@@ -120,6 +122,13 @@ pub(super) fn called(state: &mut State, method: &str, request: &http::Request) -
 
 fn chat(body: &Map<String, Value>) -> Result<i64, String> {
     number(body, "chat_id").filter(|chat| *chat != 0).ok_or_else(|| "Bad Request: chat not found".to_owned())
+}
+
+fn member(state: &State, body: &Map<String, Value>) -> Result<Value, String> {
+    let (chat, user) = (chat(body)?, number(body, "user_id").unwrap_or(0));
+    let all = state.groups.get(&chat).ok_or("Bad Request: chat not found")?;
+    let status = if all.contains(&user) { "member" } else { "left" };
+    Ok(json!({"status": status, "user": super::user(user)}))
 }
 
 fn add(state: &mut State, message: Message) -> Value {

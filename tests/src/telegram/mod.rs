@@ -7,7 +7,7 @@ pub mod http;
 pub mod markup;
 mod methods;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
@@ -88,6 +88,8 @@ pub struct State {
     pub offset: u64,
     /// The commands, by language.
     pub commands: BTreeMap<String, Value>,
+    /// The groups, each with its members beside the bot.
+    pub groups: BTreeMap<i64, BTreeSet<i64>>,
     queries: Vec<String>,
     files: BTreeMap<String, Vec<u8>>,
     faults: BTreeMap<String, VecDeque<Fault>>,
@@ -211,6 +213,24 @@ impl Emulator {
     /// A person writes in private. Gives the update's number.
     pub fn say(&self, who: i64, text: &str) -> u64 {
         self.push(|id| message_update(id, who, who, "private", text))
+    }
+
+    /// Somebody writes in a group. Gives the update's number.
+    pub fn say_in(&self, group: i64, who: i64, text: &str) -> u64 {
+        self.push(|id| message_update(id, who, group, "group", text))
+    }
+
+    /// These are the members of a group from now on, beside the bot; it is told who came, where somebody did.
+    pub fn group(&self, group: i64, members: &[i64], came: Option<i64>) {
+        self.with(|state| state.groups.insert(group, members.iter().copied().collect()));
+        if let Some(came) = came {
+            self.push(|id| {
+                let mut update = message_update(id, came, group, "group", "");
+                update["message"]["text"].take();
+                update["message"]["new_chat_members"] = json!([user(came)]);
+                update
+            });
+        }
     }
 
     /// A person sends a file in private, with words below it; what it says of its size is the caller's.

@@ -251,6 +251,23 @@ fn nobody_is_shown_anothers_in_chats_clients_backups_or_with_an_old_token() {
         assert!(shown.contains(&secret(name)), "{name}: {shown}");
         assert!(shown.contains("someone else's text"), "{name}: {shown}");
     }
+    // In a group, which is none of them, although all who read there are grown-ups of the household.
+    let (group, marco) = (-901, CHATS[0].1);
+    server.group(group, &[marco], None);
+    server.say_in(group, marco, "/help");
+    let told = server.told(group, "I do not know this group").text;
+    let code = told.split("minutes: ").nth(1).and_then(|rest| rest.split('.').next()).unwrap();
+    assert_eq!(set.json(&["pairing", "approve", "telegram", code, "--as", "adult"]).0, 0);
+    for words in PERSONS.into_iter().flat_map(|other| probes(other).into_iter().step_by(4)) {
+        let before = server.chat(group).len();
+        server.say_in(group, marco, &format!("@metnos_test_bot {words}"));
+        server.until(&words, |state| {
+            (state.messages.iter().filter(|one| one.chat == group).count() > before).then_some(())
+        });
+    }
+    server.settled();
+    let shown: String = server.chat(group).iter().map(|one| format!("{}\n", one.text)).collect();
+    check("a group", "its chat", &shown);
     // By a client of chat completions, whose history is its own invention.
     for speaker in &speakers {
         let Some(page) = speaker.page else { continue };

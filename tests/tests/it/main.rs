@@ -25,6 +25,7 @@ mod first_hour;
 mod fitness;
 mod folders;
 mod full;
+mod groups;
 mod growth;
 mod guests;
 mod hooks;

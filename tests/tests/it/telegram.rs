@@ -377,15 +377,16 @@ fn only_private_text_typed_by_paired_sender_is_a_request() {
     });
     server.told(OWNER, "a message of this kind");
     for _ in 0..3 {
-        server.push(|id| message_update(id, OWNER, -77, "group", "note: call the dentist"));
+        server.push(|id| message_update(id, OWNER, -77, "group", "@metnos_test_bot note: call the dentist"));
+        server.push(|id| message_update(id, OWNER, -79, "group", "note: call the dentist"));
         server.push(|id| message_update(id, STRANGER, -78, "supergroup", "note: call the dentist"));
     }
-    server.told(-77, "private chats only");
+    server.told(-77, "I do not know this group");
     server.push(
         |id| json!({"update_id": id, "edited_message": {"text": "note: x"}, "channel_post": {"chat": {"id": -9}}}),
     );
     server.settled();
-    assert_eq!((server.chat(-77).len(), server.chat(-78).len()), (1, 0));
+    assert_eq!([-77, -78, -79].map(|group| server.chat(group).len()), [1, 0, 0]);
     assert_eq!(count(&set.chronicle(), "owner_message"), 0);
     set.verify();
 }

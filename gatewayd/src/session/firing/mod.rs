@@ -6,6 +6,7 @@ pub mod alarm;
 pub mod asked;
 mod here;
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -37,6 +38,25 @@ const UNRECORDED_MS: u64 = 30_000;
 pub type Timer = std::os::fd::OwnedFd;
 /// Sends a text to a chat; whether it has surely arrived.
 pub type Messenger = Rc<dyn Fn(String, String) -> Pin<Box<dyn Future<Output = bool>>>>;
+
+/// Has it known who reads in a group now; what the group is then, as far as that is known.
+pub type GroupLook = Rc<dyn Fn(i64) -> Pin<Box<dyn Future<Output = Option<Standing>>>>>;
+
+/// The way to chats, where there is one.
+#[derive(Default)]
+pub(super) struct Chats {
+    messenger: RefCell<Option<Messenger>>,
+    group_look: RefCell<Option<GroupLook>>,
+}
+
+impl Chats {
+    /// What a group is now; `None` for a person's own chat, and where nobody can say.
+    async fn look_at_group(&self, sender: &str) -> Option<Standing> {
+        let group = sender.parse::<i64>().ok().filter(|chat| *chat < 0)?;
+        let look = self.group_look.borrow().clone();
+        look?(group).await
+    }
+}
 
 /// The text of a reminder, or of a message.
 pub(super) fn text(firing: &Firing) -> String {
@@ -73,7 +93,12 @@ fn notes(firing: &Firing, mut text: String, between: &str) -> String {
 impl Door {
     /// Has reminders sent to chats by `messenger`.
     pub fn set_messenger(&self, messenger: Messenger) {
-        *self.messenger.borrow_mut() = Some(messenger);
+        *self.chats.messenger.borrow_mut() = Some(messenger);
+    }
+
+    /// Has `look` asked who reads in a group, before something is said there unasked.
+    pub fn set_group_look(&self, look: GroupLook) {
+        *self.chats.group_look.borrow_mut() = Some(look);
     }
 
     /// Has the door woken by this timer, which was opened before the lock.
@@ -184,6 +209,7 @@ impl Door {
         let Some((channel, sender)) = firing.to.split_once(':') else { return FiringEnd::Refused };
         let Some(channel) = Channel::named(channel) else { return FiringEnd::Refused };
         let speaker = Speaker { channel, sender: sender.to_owned(), lang: None };
+        let before = self.chats.look_at_group(sender).await;
         let mut tried = 0;
         let standing = loop {
             match self.identify(&speaker).await {
@@ -206,7 +232,11 @@ impl Door {
             Ok(said) => said,
             Err(end) => return end,
         };
-        let messenger = self.messenger.borrow().clone();
+        // Somebody may have come in while it was answered: then it is answered once more, for those who read now.
+        if self.chats.look_at_group(sender).await != before {
+            return FiringEnd::Unsure;
+        }
+        let messenger = self.chats.messenger.borrow().clone();
         match messenger {
             Some(send) if send(sender.to_owned(), said).await => FiringEnd::Delivered,
             Some(_) | None => FiringEnd::Unsure,
@@ -235,8 +265,6 @@ impl Door {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use std::cell::RefCell;
-
     use metnos_proto::ids::TurnId;
     use metnos_proto::msg::common::Lang;
     use metnos_proto::msg::planner::TurnEnd;

@@ -80,6 +80,12 @@ pub(in crate::telegram) struct MessageFields {
     pub from: UserFields,
     #[serde(deserialize_with = "is_there")]
     pub sender_chat: bool,
+    #[serde(deserialize_with = "part")]
+    pub reply_to_message: AnsweredMessage,
+    #[serde(deserialize_with = "is_there")]
+    pub new_chat_members: bool,
+    #[serde(deserialize_with = "is_there")]
+    pub left_chat_member: bool,
     #[serde(deserialize_with = "text")]
     pub text: Option<String>,
     #[serde(deserialize_with = "text")]
@@ -90,6 +96,35 @@ pub(in crate::telegram) struct MessageFields {
     pub files: FileFields,
     #[serde(flatten)]
     pub others: OtherAttachments,
+}
+
+/// The message that another one answers.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(in crate::telegram) struct AnsweredMessage {
+    #[serde(deserialize_with = "part")]
+    pub from: UserFields,
+}
+
+/// What somebody is in a group (Bot API, `ChatMember`).
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(in crate::telegram) struct ChatMember {
+    #[serde(deserialize_with = "text")]
+    pub status: Option<String>,
+    #[serde(deserialize_with = "maybe")]
+    pub is_member: Option<bool>,
+}
+
+impl ChatMember {
+    /// Whether he reads what is said there.
+    pub fn reads(&self) -> bool {
+        match self.status.as_deref() {
+            Some("creator" | "administrator" | "member") => true,
+            Some("restricted") => self.is_member == Some(true),
+            Some(_) | None => false,
+        }
+    }
 }
 
 #[derive(Default, Deserialize)]

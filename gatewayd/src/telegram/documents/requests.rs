@@ -72,6 +72,19 @@ pub(in crate::telegram) struct AnswerCallbackQuery<'a> {
     pub text: &'a str,
 }
 
+/// How many people are in a chat?
+#[derive(Serialize)]
+pub(in crate::telegram) struct GetChatMemberCount {
+    pub chat_id: i64,
+}
+
+/// What is this person in that chat?
+#[derive(Serialize)]
+pub(in crate::telegram) struct GetChatMember {
+    pub chat_id: i64,
+    pub user_id: i64,
+}
+
 /// Updates are polled from now on.
 #[derive(Serialize)]
 pub(in crate::telegram) struct DeleteWebhook {

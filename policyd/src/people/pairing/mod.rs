@@ -19,6 +19,7 @@ use rusqlite::{Connection, params};
 
 use crate::guard::shown;
 use crate::people::Principals;
+use crate::people::groups::{fits_a_group, is_group};
 use crate::people::pairing::book::{Admission, Fault, PairingReply};
 use crate::people::pairing::code::Code;
 use crate::people::persons::{standing_of, unknown};
@@ -139,7 +140,8 @@ impl Principals {
             return Ok(Paired::Silence);
         }
         let now = self.base.clock.monotonic_ms();
-        let shown = Code::parse(&ask.code);
+        // An invitation is for the one who bears it, and not for a group.
+        let shown = Code::parse(&ask.code).filter(|_| !is_group(&principal.name));
         let heard = self.book.borrow_mut().knock(ask.channel, &ask.sender, shown, now, draw);
         if shown.is_some() && heard == PairingReply::Silence {
             self.keep_lock(ask.channel, &ask.sender, now).await?;
@@ -179,6 +181,7 @@ impl Principals {
     }
 
     async fn know(&self, name: &str, admission: &Admission, how: &str) -> Result<(), Refusal> {
+        fits_a_group(name, admission.standing, admission.person.as_deref())?;
         if self.paired.borrow().0.len() >= MAX_PEOPLE {
             let why = format!("{MAX_PEOPLE} principals are known, which is the limit");
             return Err(Refusal::new(RefusalCode::Busy, "pairing.full", why)

@@ -17,6 +17,7 @@ use metnos_reflex::reminder::habit::{self, DAYS, Habit};
 
 use crate::approvals::{Card, CardState, no as answered_before};
 use crate::calls::turns::Turn;
+use crate::people::groups::is_group;
 use crate::people::principal::Principal;
 use crate::policy::Policy;
 use crate::text::head;
@@ -70,6 +71,8 @@ impl Policy {
     /// Whether anything may be planned for this person: a guest has nothing but the talk.
     fn may_have_habits(&self, principal: &Principal) -> bool {
         match principal.standing {
+            // A tap in a group would be anybody's.
+            _ if is_group(&principal.name) => false,
             Standing::Owner | Standing::Adult => true,
             Standing::Guest => self.people.is_a_childs(&principal.name),
             Standing::Stranger => false,

@@ -1,0 +1,171 @@
+//! Chats of several people: which words there are for the bot, and who hears its answer. A group is a principal of its own, and
+//! policyd lets it know what its least trusted member may know; this file tells policyd who is in it, before each of its
+//! requests. What cannot be found out counts as a stranger among the members.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use metnos_proto::ids::TraceId;
+use metnos_proto::msg::common::{Channel, Standing};
+use metnos_proto::msg::people::{GroupMembers, WhoseMembers};
+use metnos_proto::msg::policyd::Identified;
+use tokio::time::Instant;
+
+use super::api::{Api, ApiError};
+use crate::session::Door;
+use crate::session::speaker::Speaker;
+
+/// How long it is not asked again who is in a group whose members have not changed in number.
+pub const LOOK_AFTER: Duration = Duration::from_secs(300);
+
+/// What the bot knows of groups.
+#[derive(Debug, Default)]
+pub struct Groups {
+    /// The bot's name, once Telegram has told it.
+    pub name: RefCell<String>,
+    /// How many members a group had when they were looked at, and when that was.
+    looked: RefCell<BTreeMap<i64, (u64, Instant)>>,
+    /// Looks that are under way.
+    looking: Cell<usize>,
+}
+
+/// The words of a message in a group that are for the bot: that name it, answer one of its messages, or are a command.
+#[must_use]
+pub fn words_for_bot(text: &str, name: &str, answers_it: bool) -> Option<String> {
+    let is_name = |word: &str| {
+        let bare = word.trim_end_matches([',', ':', '.', '!', '?', ';']);
+        !name.is_empty() && bare.strip_prefix('@').is_some_and(|bare| bare.eq_ignore_ascii_case(name))
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let named = words.iter().any(|word| is_name(word));
+    let command = text.trim_start().starts_with('/');
+    // A command that names a bot is for that one alone.
+    let of_another = words.first().is_some_and(|word| {
+        command && word.split_once('@').is_some_and(|(_, bot)| name.is_empty() || !bot.eq_ignore_ascii_case(name))
+    });
+    if !(named || answers_it || command) || of_another {
+        return None;
+    }
+    Some(words.into_iter().filter(|word| !is_name(word)).collect::<Vec<_>>().join(" "))
+}
+
+impl Groups {
+    /// Has policyd know who is in a group now, and gives who the group is then. `None` when policyd does not answer.
+    pub async fn look_at(&self, door: &Door, api: &Api, chat: i64) -> Option<Identified> {
+        let count = api.member_count(chat).await.unwrap_or(0);
+        let looked = self.looked.borrow().get(&chat).copied();
+        if looked.is_some_and(|(before, at)| before == count && count > 0 && at.elapsed() < LOOK_AFTER) {
+            let group = Speaker { channel: Channel::Telegram, sender: chat.to_string(), lang: None };
+            // A policyd that was restarted has forgotten what it was told.
+            let known = door.identify(&group).await.ok()?;
+            if known.standing == Standing::Adult {
+                return Some(known);
+            }
+        }
+        let _one = Looking::begin(&self.looking);
+        let (members, are_all) = match self.members(door, api, chat, count).await {
+            Ok(members) => {
+                // The bot is one of them.
+                let all = u64::try_from(members.len()).is_ok_and(|found| found + 1 == count);
+                (members, all)
+            }
+            Err(fault) => {
+                tracing::warn!(%fault, "who is in a group is not known: it is a guest");
+                (Vec::new(), false)
+            }
+        };
+        let who = tell_members(door, chat, members, are_all).await?;
+        let mut looked = self.looked.borrow_mut();
+        looked.retain(|_, (_, at)| at.elapsed() < LOOK_AFTER);
+        if are_all && looked.len() < MAX_LOOKED {
+            looked.insert(chat, (count, Instant::now()));
+        }
+        Some(who)
+    }
+
+    /// The paired people among the members of a group of so many.
+    async fn members(&self, door: &Door, api: &Api, chat: i64, count: u64) -> Result<Vec<String>, ApiError> {
+        let asked = WhoseMembers { channel: Channel::Telegram };
+        let Ok((known, [])) = door.peers().policyd.members_to_look_for(TraceId::NONE, asked, []).await else {
+            return Ok(Vec::new());
+        };
+        // More than who is known cannot be all known.
+        let most = u64::try_from(known.senders.len()).unwrap_or(u64::MAX).saturating_add(1);
+        if count > most || self.looking.get() > MAX_LOOKING {
+            return Ok(Vec::new());
+        }
+        let mut members = Vec::new();
+        for sender in known.senders {
+            let Ok(user) = sender.parse::<i64>() else { continue };
+            if api.is_member(chat, user).await? {
+                members.push(sender);
+            }
+        }
+        Ok(members)
+    }
+
+    /// Somebody has come into a group, or left it: until something is asked for there again, it is a guest.
+    pub async fn changed(&self, door: &Door, chat: i64) {
+        self.looked.borrow_mut().remove(&chat);
+        tell_members(door, chat, Vec::new(), false).await;
+    }
+}
+
+async fn tell_members(door: &Door, chat: i64, members: Vec<String>, are_all: bool) -> Option<Identified> {
+    let ask = GroupMembers { channel: Channel::Telegram, group: chat.to_string(), members, are_all };
+    match door.peers().policyd.group_members(TraceId::NONE, ask, []).await {
+        Ok((who, [])) => Some(who),
+        Err(error) => {
+            tracing::warn!(%error, "policyd does not hear who is in a group");
+            None
+        }
+    }
+}
+
+/// The most groups of which is remembered who is in them.
+const MAX_LOOKED: usize = 64;
+/// The most groups that are looked at at once; more of them are guests for the moment.
+const MAX_LOOKING: usize = 4;
+
+/// A look that is under way.
+struct Looking<'a>(&'a Cell<usize>);
+
+impl<'a> Looking<'a> {
+    fn begin(looking: &'a Cell<usize>) -> Self {
+        looking.set(looking.get() + 1);
+        Self(looking)
+    }
+}
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_in_a_group_are_the_bots_when_they_name_or_answer_it() {
+        for (said, wanted) in [
+            ("@Metnos_Bot add milk", Some("add milk")),
+            ("add milk, @metnos_bot!", Some("add milk,")),
+            ("/undo@metnos_bot", Some("/undo@metnos_bot")),
+            ("/help", Some("/help")),
+            ("@metnos_bot", Some("")),
+            ("/help@other_bot", None),
+            ("add milk", None),
+            ("mail a@metnos_bot", None),
+            ("@metnos_bottle hello", None),
+            ("", None),
+        ] {
+            assert_eq!(words_for_bot(said, "metnos_bot", false).as_deref(), wanted, "{said}");
+        }
+        assert_eq!(words_for_bot("yes", "metnos_bot", true).as_deref(), Some("yes"));
+        assert_eq!(words_for_bot("@ hello", "", false), None);
+        assert_eq!(words_for_bot("/help@x", "", false), None);
+    }
+}
