@@ -18,6 +18,10 @@ pub enum InstanceQuestion {
     Person,
     /// Who is known by name.
     Household,
+    /// When the caller is not disturbed.
+    Quiet,
+    /// That the caller is not well.
+    Mood,
     /// A goodbye.
     Goodbye,
     /// A wish for the night.
@@ -232,6 +236,66 @@ const HOUSEHOLD: [(&str, Lang); 32] = [
     ("a chi puoi dire qualcosa", Lang::It),
 ];
 
+const QUIET: [(&str, Lang); 22] = [
+    ("quiet hours", Lang::En),
+    ("what are my quiet hours", Lang::En),
+    ("when are my quiet hours", Lang::En),
+    ("which are my quiet hours", Lang::En),
+    ("show my quiet hours", Lang::En),
+    ("do i have quiet hours", Lang::En),
+    ("do i have any quiet hours", Lang::En),
+    ("what quiet hours do i have", Lang::En),
+    ("when do you not disturb me", Lang::En),
+    ("when do you leave me alone", Lang::En),
+    ("when can people disturb me", Lang::En),
+    ("ore di silenzio", Lang::It),
+    ("le mie ore di silenzio", Lang::It),
+    ("quali sono le mie ore di silenzio", Lang::It),
+    ("quali sono le mie ore di quiete", Lang::It),
+    ("quando sono le mie ore di silenzio", Lang::It),
+    ("mostra le mie ore di silenzio", Lang::It),
+    ("ho delle ore di silenzio", Lang::It),
+    ("ho ore di silenzio", Lang::It),
+    ("quando non mi disturbi", Lang::It),
+    ("a che ore non mi disturbi", Lang::It),
+    ("in quali ore non mi disturbi", Lang::It),
+];
+
+const MOOD: [(&str, Lang); 32] = [
+    ("i am tired", Lang::En),
+    ("i'm tired", Lang::En),
+    ("i am so tired", Lang::En),
+    ("i'm so tired", Lang::En),
+    ("i am exhausted", Lang::En),
+    ("i'm exhausted", Lang::En),
+    ("i am sad", Lang::En),
+    ("i'm sad", Lang::En),
+    ("i am stressed", Lang::En),
+    ("i'm stressed", Lang::En),
+    ("i am sick", Lang::En),
+    ("i'm sick", Lang::En),
+    ("i am not well", Lang::En),
+    ("i don't feel well", Lang::En),
+    ("i had a bad day", Lang::En),
+    ("what a day", Lang::En),
+    ("sono stanco", Lang::It),
+    ("sono stanca", Lang::It),
+    ("sono stanchissimo", Lang::It),
+    ("sono stanchissima", Lang::It),
+    ("sono molto stanco", Lang::It),
+    ("sono molto stanca", Lang::It),
+    ("sono esausto", Lang::It),
+    ("sono esausta", Lang::It),
+    ("sono triste", Lang::It),
+    ("sono stressato", Lang::It),
+    ("sono stressata", Lang::It),
+    ("non sto bene", Lang::It),
+    ("sto male", Lang::It),
+    ("mi sento male", Lang::It),
+    ("che giornata", Lang::It),
+    ("che giornataccia", Lang::It),
+];
+
 const LANGUAGES: [(&str, Lang); 28] = [
     ("do you speak italian", Lang::En),
     ("do you speak english", Lang::En),
@@ -319,7 +383,9 @@ fn whole(text: &str) -> Option<(InstanceQuestion, Lang)> {
     known(&said).or_else(|| known(without_lead)).or_else(|| without_tail(&said))
 }
 
-const LISTS: [(InstanceQuestion, &[(&str, Lang)]); 10] = [
+const LISTS: [(InstanceQuestion, &[(&str, Lang)]); 12] = [
+    (InstanceQuestion::Quiet, &QUIET),
+    (InstanceQuestion::Mood, &MOOD),
     (InstanceQuestion::Itself, &ITSELF),
     (InstanceQuestion::Waiting, &WAITING),
     (InstanceQuestion::Approving, &APPROVING),

@@ -312,6 +312,8 @@ impl Reflex<'_> {
                 instance_questions::InstanceQuestion::GoodNight => {
                     answer::speech::good_night(lang, &self.envelope.home)
                 }
+                instance_questions::InstanceQuestion::Quiet => answer::speech::quiet(lang, &self.envelope.home),
+                instance_questions::InstanceQuestion::Mood => answer::speech::mood(lang, &self.envelope.home),
                 instance_questions::InstanceQuestion::Wrong => answer::speech::sorry(lang),
                 instance_questions::InstanceQuestion::Languages => answer::speech::languages(lang),
                 instance_questions::InstanceQuestion::Person if self.envelope.home.person.is_empty() => {

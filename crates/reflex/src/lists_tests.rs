@@ -66,6 +66,9 @@ fn who_is_known_is_told_by_name() {
     envelope.home.person = "Anna".into();
     let named = |name: &str| PersonNamed { name: name.to_owned(), also: vec!["dad".to_owned()] };
     envelope.home.people = ["Marco", "Luca", "Rosa"].map(named).into();
+    assert!(said("what are my quiet hours?", &envelope).starts_with("You have no quiet hours"));
+    envelope.home.quiet = "22:00-7:00".into();
+    assert!(said("quando non mi disturbi?", &envelope).starts_with("Dalle 22:00 alle 7:00 trattengo"));
     assert_eq!(said("who is in my family", &envelope), "I know you, Anna, and also Marco, Luca and Rosa.\n");
     assert_eq!(said("chi c'è in famiglia?", &envelope), "Conosco te, Anna, e poi Marco, Luca e Rosa.\n");
     envelope.home.people.truncate(1);

@@ -695,6 +695,23 @@ chat-card = This waits for your word: { $what }. To answer card { $card }: metno
 card-stale = This does not wait for your word, or not any more. Nothing was done.
 quiet-set = From { $from } to { $upto } I hold what others send you, and deliver it afterwards. Your own reminders come at their time.
 quiet-none = All right: what others send you is delivered at any hour.
+quiet-are = From { $from } to { $upto } I hold what others send you. “No more quiet hours” ends that.
+quiet-are-none = You have no quiet hours: what others send you is delivered at any hour. “Don’t disturb me between 22 and 7” makes some.
+mood = { $person ->
+    [none] I am sorry to hear that. If I can take something off your mind, say it: a reminder, a list, a note.
+   *[other] I am sorry to hear that, { $person }. If I can take something off your mind, say it: a reminder, a list, a note.
+}
+clock-ends = It ends at { $time }{ $day ->
+    [same] .
+    [next] , on the next day.
+   *[other] ({ $day }).
+}
+clock-born = Somebody born in { $year } is { $before }, and { $after } from this year’s birthday on.
+clock-leap = { $is ->
+    [yes] Yes, { $year } has 366 days.
+    [no] No, { $year } has 365 days.
+   *[other] { $year }: { $is }.
+}
 clock-then = It will be { $time }{ $day ->
     [same] .
     [next] , tomorrow.

@@ -692,6 +692,23 @@ chat-card = Questo aspetta la tua parola: { $what }. Per rispondere alla scheda 
 card-stale = Questo non aspetta la tua parola, o non più. Non è stato fatto nulla.
 quiet-set = Dalle { $from } alle { $upto } trattengo quello che ti mandano gli altri, e te lo do dopo. I tuoi promemoria arrivano alla loro ora.
 quiet-none = Va bene: quello che ti mandano gli altri arriva a qualsiasi ora.
+quiet-are = Dalle { $from } alle { $upto } trattengo ciò che gli altri ti mandano. «Niente più ore di silenzio» le toglie.
+quiet-are-none = Non hai ore di silenzio: ciò che gli altri ti mandano arriva a qualsiasi ora. «Non disturbarmi dalle 22 alle 7» le imposta.
+mood = { $person ->
+    [none] Mi dispiace. Se posso toglierti un pensiero, dimmelo: un promemoria, una lista, una nota.
+   *[other] Mi dispiace, { $person }. Se posso toglierti un pensiero, dimmelo: un promemoria, una lista, una nota.
+}
+clock-ends = Finisce alle { $time }{ $day ->
+    [same] .
+    [next] , il giorno dopo.
+   *[other] ({ $day }).
+}
+clock-born = Chi è nato nel { $year } ha { $before } anni, e { $after } dal compleanno di quest’anno.
+clock-leap = { $is ->
+    [yes] Sì, il { $year } ha 366 giorni.
+    [no] No, il { $year } ha 365 giorni.
+   *[other] { $year }: { $is }.
+}
 clock-then = Saranno le { $time }{ $day ->
     [same] .
     [next] {" "}di domani.

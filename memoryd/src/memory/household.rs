@@ -64,6 +64,11 @@ impl WhoIsWho {
         !of_nobody && !self.0.owner.iter().any(|own| own == principal)
     }
 
+    /// When this principal is not disturbed by what others send; empty where nothing is held.
+    pub(super) fn quiet_of(&self, principal: &str) -> String {
+        self.quiet().get(principal).map(Quiet::to_string).unwrap_or_default()
+    }
+
     /// When each principal is not disturbed by what others send.
     fn quiet(&self) -> BTreeMap<String, Quiet> {
         let mut all = BTreeMap::new();

@@ -186,6 +186,9 @@ pub struct Home {
     /// The caller's private folder in the workspace, such as `people/anna`; empty for who has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
+    /// When the caller is not disturbed by what others send, such as `22:00-7:00`; empty where nothing is held.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub quiet: String,
 }
 
 /// A person, as others call this one.

@@ -400,6 +400,10 @@ fn message_waits_for_the_end_of_quiet_hours_and_says_so() {
         server.say(GUEST, said);
         server.told(GUEST, answered);
         assert_eq!(set.json(&["people", "show", "Marco"]).1["quiet"], kept, "{said}");
+        if kept == json!("22:30-6:45") {
+            server.say(GUEST, "what are my quiet hours?");
+            server.told(GUEST, "From 22:30 to 6:45 I hold what others send you.");
+        }
     }
     set.verify();
 }

@@ -80,6 +80,22 @@ pub fn household(lang: Lang, home: &Home) -> String {
     tell(lang, Key::Household, &[("person", person(home).into()), ("names", (&names).into())]) + "\n"
 }
 
+/// When the caller is not disturbed by what others send.
+#[must_use]
+pub fn quiet(lang: Lang, home: &Home) -> String {
+    let text = match home.quiet.split_once('-') {
+        Some((from, upto)) => tell(lang, Key::QuietAre, &[("from", from.into()), ("upto", upto.into())]),
+        None => say(lang, Key::QuietAreNone),
+    };
+    text + "\n"
+}
+
+/// To somebody who is not well.
+#[must_use]
+pub fn mood(lang: Lang, home: &Home) -> String {
+    tell(lang, Key::Mood, &[("person", person(home).into())]) + "\n"
+}
+
 /// What can be done, by example.
 #[must_use]
 pub fn help(lang: Lang, examples: &[&str]) -> String {

@@ -24,6 +24,8 @@ const WANTING: &str = "
     we need to buy|get
     we need [some|more]
     we|i have|ve to buy
+    buy [some|more]
+    please buy [some|more]
     e finito il|lo|l
     e finita la|l
     sono finiti|finite i|gli|le
@@ -33,12 +35,14 @@ const WANTING: &str = "
     non ci sono piu i|gli|le
     manca il|la|lo|l
     mancano i|gli|le
+    [mi|ci] serve|servono il|lo|la|l|i|gli|le|del|dello|della|dell|dei|delle
+    compra|comprate|comprare
     dobbiamo comprare
     c e da comprare
     devo comprare";
 /// What is said to be bought or wanting, and stands on no list: not milk, but time.
 const NO_GOODS: &str = "to|help|you|talk|rest|sleep|advice|holidays|time|luck|patience|ideas|money|space|gas|petrol|fuel|battery|words|options|steam|energy|breath|car|house|flat|\
-    tickets|shares|tempo|pazienza|idee|soldi|benzina|batteria|film|scuola|partita|lavoro|compiti|vacanze|vacanza|estate|festa|macchina|casa|\
+    online|internet|amazon|tickets|shares|tempo|pazienza|idee|soldi|benzina|batteria|film|scuola|partita|lavoro|compiti|vacanze|vacanza|estate|festa|macchina|casa|\
     auto|cena|pranzo|lezione|riunione|gioco|serie|libro|biglietti|biglietto|regalo|regali|mamma|papa|nonna|nonno|respiro|spazio|parole";
 /// What is no household good as it is bought: "a new car".
 const ONE_OF: &str = "a|an|un|una|uno|this|that|it|them|my|her|his|questo|questa|mi|ti|ci|me|new|nuova|nuovo";

@@ -19,7 +19,10 @@ const LISTS: &str = "
     che cosa e|ce in programma
     che cosa c e in programma
     che cosa ho|abbiamo|hai in programma
-    cosa|che ho|abbiamo in programma";
+    cosa|che ho|abbiamo in programma
+    [i] [miei|nostri] impegni
+    che|quali impegni ho|abbiamo|ci [sono]
+    ho|abbiamo impegni";
 /// Questions for what is to be done at a time that stands with them.
 const AGENDA: &str = "
     what|whats do|must|should|have i|we have|got|need [to] do
@@ -48,6 +51,9 @@ const AGENDA: &str = "
     che|quali impegni
     ho|abbiamo [qualche] impegni|impegno
     ho|abbiamo qualcosa [da|in] [fare|programma|agenda]
+    [i] [miei|nostri] impegni
+    what|whats is|s for
+    whats for
     [la] [mia] agenda|programma
     [il] [mio] programma";
 /// What may stand between such a question and its time.
@@ -77,7 +83,7 @@ pub(super) fn may_ask(said: &[&str]) -> bool {
     const BEGINS: &str = "what|whats|which|do|have|is|any|anything|something|my|our|show|list|read|tell|give|see|check|how|are|does|can|could|\
         cosa|che|quali|quale|quanti|quante|ho|abbiamo|hai|c|ci|mostra|mostrami|elenca|elencami|elenco|lista|leggi|leggimi|dimmi|dammi|\
         fammi|la|il|mia|mio|i|le|tutti|tutte|qualche|agenda|programma|controlla|all|reminders|reminder|alarms|alarm|timers|timer|\
-        promemoria|sveglie|sveglia|allarmi";
+        promemoria|sveglie|sveglia|allarmi|impegni";
     said.iter().take(3).any(|word| is_word_of(BEGINS, word))
 }
 

@@ -66,6 +66,34 @@ const ELSEWHERE: &str = "
     what time is it|that in
     what is the time in
     che ora|ore e|sono|sara|saranno a|ad|in";
+/// What says when something begins, how long it lasts, and asks when it ends.
+const BEGINS: [&str; 6] = ["starts", "begins", "comincia", "inizia", "parte", "start"];
+const LASTS: &str = "
+    and|e [it] lasts|takes|dura
+    lasts|takes|dura";
+const ENDS: &str = "
+    when does|will it end|finish
+    when is|will it [be] over
+    [at] what time does|will it end|finish
+    quando finisce|termina|finira
+    [a] che ora|ore finisce|termina|finira";
+/// Questions for the age of somebody who was born in a year, which stands behind them.
+const BORN: &str = "
+    how old is|are someone|somebody|anyone|people|you born in
+    how old is a person|man|woman born in
+    how old is|would [be] somebody|someone who was born in
+    quanti anni ha chi|uno|una [che] [e] nato|nata nel
+    quanti anni ha una persona [che] [e] nata nel";
+/// Questions whether a year is a leap year: what stands before it, and behind.
+const LEAP: [(&str, &str); 5] = [
+    ("is|was|will", "[be] a leap year"),
+    ("is|was", "a leap year"),
+    ("il", "e|era|sara [un] [anno] bisestile"),
+    ("e|era|sara bisestile il", ""),
+    ("l anno", "e|era|sara [un] [anno] bisestile"),
+];
+/// The oldest age that is reckoned.
+const MAX_AGE: i64 = 130;
 const DAY_MINUTES: i64 = 24 * 60;
 
 /// The answer to such a question; `None` for everything else.
@@ -81,6 +109,9 @@ pub fn answer(text: &str, envelope: &Envelope) -> Option<String> {
             .or_else(|| question.between())
             .or_else(|| question.difference())
             .or_else(|| question.elsewhere())
+            .or_else(|| question.ends())
+            .or_else(|| question.born())
+            .or_else(|| question.leap())
     })
 }
 
@@ -180,6 +211,55 @@ impl Question<'_> {
         let (from, upto) = (self.time(self.typed(at, middle)?)?, self.time(self.typed(second, self.said.len())?)?);
         let minutes = (upto - from).rem_euclid(DAY_MINUTES);
         (minutes > 0).then(|| self.length(Key::ClockBetween, minutes, "") + ".")
+    }
+
+    /// "If the film starts at 20:15 and lasts 2 hours, when does it end": a beginning with two readings is the written one.
+    fn ends(&self) -> Option<String> {
+        let said = &self.said[..];
+        let begun = said.iter().position(|word| BEGINS.contains(word))? + 1;
+        let (lasts, long) = (begun + 1..said.len()).find_map(|at| Some((at, at + begins(LASTS, said.get(at..)?)?)))?;
+        let asked = (long + 1..said.len()).find(|at| is_whole(ENDS, &said[*at..]))?;
+        let from = self.time(self.typed(begun, lasts)?)?;
+        let joint = match self.lang {
+            Lang::En => "in",
+            Lang::It => "tra",
+        };
+        let [then] = &self.moments(&format!("{joint} {}", self.typed(long, asked)?))[..] else { return None };
+        let minutes = (then.timestamp().as_second() - self.now.timestamp().as_second()).div_euclid(60);
+        let end = from.checked_add(minutes).filter(|end| (from + 1..2 * DAY_MINUTES).contains(end))?;
+        let day = if end < DAY_MINUTES { "same" } else { "next" };
+        let time = format!("{}:{:02}", end % DAY_MINUTES / 60, end % 60);
+        Some(tell(self.lang, Key::ClockEnds, &[("time", (&time).into()), ("day", day.into())]))
+    }
+
+    /// "How old is somebody born in 1980".
+    fn born(&self) -> Option<String> {
+        let at = begins(BORN, &self.said)?;
+        let [year] = self.said.get(at..)? else { return None };
+        let year: i64 = year.parse().ok().filter(|_| year.len() == 4)?;
+        let after = i64::from(self.now.year()) - year;
+        let number = |age: i64| age.to_string();
+        (1..=MAX_AGE).contains(&after).then(|| {
+            let (year, before, after) = (number(year), number(after - 1), number(after));
+            tell(
+                self.lang,
+                Key::ClockBorn,
+                &[("year", (&year).into()), ("before", (&before).into()), ("after", (&after).into())],
+            )
+        })
+    }
+
+    /// "Is 2028 a leap year", by the rule of the Gregorian calendar.
+    fn leap(&self) -> Option<String> {
+        let at = self.said.iter().position(|word| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit()))?;
+        let (before, behind) = (self.said.get(..at)?, self.said.get(at + 1..)?);
+        let fits = |forms: &str, said: &[&str]| if forms.is_empty() { said.is_empty() } else { is_whole(forms, said) };
+        LEAP.iter().find(|(first, last)| fits(first, before) && fits(last, behind))?;
+        let year = self.said[at];
+        let number: u32 = year.parse().ok().filter(|number| *number > 1_582)?;
+        let is_leap = number.is_multiple_of(4) && (!number.is_multiple_of(100) || number.is_multiple_of(400));
+        let is = if is_leap { "yes" } else { "no" };
+        Some(tell(self.lang, Key::ClockLeap, &[("year", year.into()), ("is", is.into())]))
     }
 
     fn length(&self, key: Key, minutes: i64, time: &str) -> String {
@@ -288,6 +368,18 @@ mod tests {
             ("che ora era 20 minuti fa?", "Erano le 14:00."),
             ("how long until 18:00", "3 hours and 40 minutes until 18:00."),
             ("how many minutes until 3 pm?", "40 minutes until 15:00."),
+            ("if the film starts at 20:15 and lasts 2 hours and 10 minutes when does it end?", "It ends at 22:25."),
+            ("The concert begins at 21:30 and takes 3 hours, when is it over?", "It ends at 0:30, on the next day."),
+            ("se il film inizia alle 20:15 e dura 2 ore e 10 minuti a che ora finisce", "Finisce alle 22:25."),
+            ("lo spettacolo comincia alle 21 e dura 90 minuti: quando finisce?", "Finisce alle 22:30."),
+            ("is 2028 a leap year?", "Yes, 2028 has 366 days."),
+            ("was 1900 a leap year", "No, 1900 has 365 days."),
+            ("il 2000 è bisestile?", "Sì, il 2000 ha 366 giorni."),
+            ("how old is somebody born in 1980", "Somebody born in 1980 is 45, and 46 from this year’s birthday on."),
+            (
+                "quanti anni ha chi è nato nel 1980?",
+                "Chi è nato nel 1980 ha 45 anni, e 46 dal compleanno di quest’anno.",
+            ),
             ("quanto manca alle 18", "Mancano 3 ore e 40 minuti alle 18:00."),
             ("quanto manca a mezzanotte", "Mancano 9 ore e 40 minuti alle 0:00."),
             ("how long is it from 9:30 to 17:15", "7 hours and 45 minutes."),

@@ -246,6 +246,7 @@ mod tests {
             ("how many minutes in 3 hours", "3 hours = 180 minutes"),
             ("how many minutes are two and a half hours", "2.5 hours = 150 minutes"),
             ("how many ml are in a cup", "1 cup (US) ≈ 236.59 ml"),
+            ("350 degrees in celsius", "350 degrees ≈ 176.67 celsius"),
             ("2 pounds in kg", "2 pounds ≈ 0.91 kg"),
             ("how many feet is 1.8 meters", "1.8 meters ≈ 5.91 feet"),
         ] {
@@ -255,6 +256,8 @@ mod tests {
             ("quanti grammi sono 2 once", "2 once ≈ 56,7 grammi"),
             ("converti 5 miglia in km", "5 miglia ≈ 8,05 km"),
             ("quanti minuti ci sono in 3 ore?", "3 ore = 180 minuti"),
+            ("180 gradi in fahrenheit", "180 gradi = 356 fahrenheit"),
+            ("quanti cucchiai sono 75 ml", "75 ml = 5 cucchiai"),
             ("180 gradi celsius in fahrenheit", "180 gradi celsius = 356 fahrenheit"),
             ("quanti metri sono 3 km", "3 km = 3000 metri"),
             ("quanti minuti ci sono in 2 ore e mezza", "2,5 ore = 150 minuti"),

@@ -18,6 +18,8 @@ enum Of {
     Celsius,
     Fahrenheit,
     Kelvin,
+    /// Degrees that are not said of what.
+    Degrees,
 }
 
 /// Names of units, what they measure, and how many of the first unit of that kind one is.
@@ -43,8 +45,8 @@ const UNITS: [(&str, Of, f64); 36] = [
     ("dl deciliter deciliters decilitre decilitres decilitro decilitri", Of::Volume, 0.1),
     ("cup cups tazza tazze", Of::Volume, 0.236_588_236_5),
     ("gallon gallons gallone galloni", Of::Volume, 3.785_411_784),
-    ("tablespoon tablespoons tbsp", Of::Volume, 0.015),
-    ("teaspoon teaspoons tsp", Of::Volume, 0.005),
+    ("tablespoon tablespoons tbsp cucchiaio cucchiai", Of::Volume, 0.015),
+    ("teaspoon teaspoons tsp cucchiaino cucchiaini", Of::Volume, 0.005),
     ("s sec second seconds secondo secondi", Of::Time, 1.0),
     ("min minute minutes minuto minuti", Of::Time, 60.0),
     ("h hour hours ora ore", Of::Time, 3_600.0),
@@ -76,12 +78,16 @@ fn unit(all: &[Lexeme]) -> Option<Unit> {
     let word = |at: usize| all.get(at).map(|one| one.word.as_str());
     let degrees = matches!(word(0), Some("°" | "degree" | "degrees" | "grado" | "gradi"));
     let at = usize::from(degrees);
-    let name = word(at)?;
-    let (_, of, factor) = UNITS.iter().find(|(names, ..)| names.split(' ').any(|one| one == name))?;
-    let is_heat = matches!(of, Of::Celsius | Of::Fahrenheit | Of::Kelvin);
-    if degrees && !is_heat {
-        return None;
+    let found = word(at).and_then(|name| {
+        let known = UNITS.iter().find(|(names, ..)| names.split(' ').any(|one| one == name));
+        known.map(|(_, of, factor)| (name, of, factor))
+    });
+    let is_heat = |of: &Of| matches!(of, Of::Celsius | Of::Fahrenheit | Of::Kelvin);
+    if degrees && !found.is_some_and(|(_, of, _)| is_heat(of)) {
+        return Some(Unit { of: Of::Degrees, factor: 1.0, said: word(0)?.to_owned(), length: 1 });
     }
+    let (name, of, factor) = found?;
+    let is_heat = is_heat(of);
     let said = match (degrees, word(0)) {
         (true, Some("°")) => format!("°{}", name.to_uppercase()),
         (true, Some(degrees)) => format!("{degrees} {name}"),
@@ -154,17 +160,23 @@ fn so_much_in(all: &[Lexeme]) -> Option<(f64, Unit, Unit)> {
 }
 
 fn converted(value: f64, from: &Unit, to: &Unit) -> Option<f64> {
-    let kelvin = match from.of {
+    // "180 degrees in Fahrenheit": the other of the two.
+    let of = match (from.of, to.of) {
+        (Of::Degrees, Of::Fahrenheit) => Of::Celsius,
+        (Of::Degrees, Of::Celsius) => Of::Fahrenheit,
+        (of, _) => of,
+    };
+    let kelvin = match of {
         Of::Celsius => Some(value + 273.15),
         Of::Fahrenheit => Some((value + 459.67) / 1.8),
         Of::Kelvin => Some(value),
-        Of::Length | Of::Mass | Of::Volume | Of::Time | Of::Speed | Of::Area => None,
+        Of::Length | Of::Mass | Of::Volume | Of::Time | Of::Speed | Of::Area | Of::Degrees => None,
     };
     match (kelvin, to.of) {
         (Some(kelvin), Of::Celsius) => Some(rounded(kelvin - 273.15)),
         (Some(kelvin), Of::Fahrenheit) => Some(rounded(kelvin * 1.8 - 459.67)),
         (Some(kelvin), Of::Kelvin) => Some(rounded(kelvin)),
-        (None, of) if of == from.of => Some(value * from.factor / to.factor),
+        (None, of) if of == from.of && of != Of::Degrees => Some(value * from.factor / to.factor),
         (_, _) => None,
     }
 }

@@ -128,6 +128,7 @@ impl Sources<'_> {
         home.people = self.who_is_who.others_of(&facts.peer);
         home.accounts = self.who_is_who.accounts_of(&facts.peer);
         let own = self.who_is_who.folder_of(&facts.peer);
+        home.quiet = self.who_is_who.quiet_of(&facts.peer);
         home.folder = if own.is_empty() { own } else { guests::private(&own) };
         home
     }
