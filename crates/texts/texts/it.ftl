@@ -1063,6 +1063,7 @@ refusal = { $rule ->
     [policyd-stopping] Metnos si sta fermando: riprova tra un momento
     [policyd-store] non si è potuto scrivere sul disco, quindi non si fa nulla
     [pool-unreadable] gli esecutori non si possono leggere; chi cura la macchina guardi `metnosctl doctor`
+    [principal-members] in questo gruppo c’è chi non è un adulto di casa, o non si sa chi ci sia: qui per ora non dico e non faccio niente
     [principal-group] questo non è un gruppo
     [principal-sender] quel mittente non ha una forma conosciuta
     [principal-unpaired] chi chiede non è conosciuto qui

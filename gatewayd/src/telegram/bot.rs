@@ -21,7 +21,7 @@ use super::api::{Api, ApiError, Outgoing, POLL_SECONDS};
 use super::backoff::{self, StrangerLimit};
 use super::commands::parse::{self, Command};
 use super::file_queue::{FileQueue, PersonFiles};
-use super::groups::{Groups, words_for_bot};
+use super::groups::{Groups, OTHER_MEMBERS, words_for_bot};
 use super::message_editor::MessageEditor;
 use super::phrases;
 use super::sent::SentLog;
@@ -357,7 +357,15 @@ impl Bot {
         if who.standing == Standing::Stranger {
             return self.unknown_group(&group, from, chat, message.lang).await;
         }
-        let Some(who) = self.groups.look_at(&self.door, &self.api, chat).await else { return };
+        let who = match self.groups.look_at(&self.door, &self.api, chat).await {
+            Ok(who) => who,
+            Err(refusal) => {
+                if refusal.rule == OTHER_MEMBERS {
+                    self.say(chat, &metnos_texts::refusal(who.lang, &refusal)).await;
+                }
+                return;
+            }
+        };
         if message.passed_on {
             self.say(chat, &phrases::passed_on(who.lang)).await;
             return;

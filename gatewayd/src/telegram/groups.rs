@@ -1,13 +1,14 @@
-//! Chats of several people: which words there are for the bot, and who hears its answer. A group is a principal of its own, and
-//! policyd lets it know what its least trusted member may know; this file tells policyd who is in it, before each of its
-//! requests. What cannot be found out counts as a stranger among the members.
+//! Chats of several people: which messages are for the bot, and who reads its answers. A group is a principal of its own, and policyd
+//! gives it the rights of its least trusted member; this file tells policyd who the members are, before each request. A member that
+//! cannot be determined counts as a stranger.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use metnos_proto::edge::RpcError;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::common::{Channel, Standing};
+use metnos_proto::msg::common::{Channel, Refusal, Standing};
 use metnos_proto::msg::people::{GroupMembers, WhoseMembers};
 use metnos_proto::msg::policyd::Identified;
 use tokio::time::Instant;
@@ -16,8 +17,11 @@ use super::api::{Api, ApiError};
 use crate::session::Door;
 use crate::session::speaker::Speaker;
 
-/// How long it is not asked again who is in a group whose members have not changed in number.
+/// How long the members of a group are not asked for again while their number stays the same.
 pub const LOOK_AFTER: Duration = Duration::from_secs(300);
+
+/// The rule that refuses a group of adults while it has another member.
+pub const OTHER_MEMBERS: &str = "principal.members";
 
 /// What the bot knows of groups.
 #[derive(Debug, Default)]
@@ -51,16 +55,19 @@ pub fn words_for_bot(text: &str, name: &str, answers_it: bool) -> Option<String>
 }
 
 impl Groups {
-    /// Has policyd know who is in a group now, and gives who the group is then. `None` when policyd does not answer.
-    pub async fn look_at(&self, door: &Door, api: &Api, chat: i64) -> Option<Identified> {
+    /// Tells policyd who the members of a group are, and gives the group with its new standing.
+    ///
+    /// # Errors
+    /// When nothing may be said there now ([`OTHER_MEMBERS`]), or policyd does not answer.
+    pub async fn look_at(&self, door: &Door, api: &Api, chat: i64) -> Result<Identified, Refusal> {
         let count = api.member_count(chat).await.unwrap_or(0);
         let looked = self.looked.borrow().get(&chat).copied();
         if looked.is_some_and(|(before, at)| before == count && count > 0 && at.elapsed() < LOOK_AFTER) {
             let group = Speaker { channel: Channel::Telegram, sender: chat.to_string(), lang: None };
             // A policyd that was restarted has forgotten what it was told.
-            let known = door.identify(&group).await.ok()?;
+            let known = door.identify(&group).await?;
             if known.standing == Standing::Adult {
-                return Some(known);
+                return Ok(known);
             }
         }
         let _one = Looking::begin(&self.looking);
@@ -81,7 +88,7 @@ impl Groups {
         if are_all && looked.len() < MAX_LOOKED {
             looked.insert(chat, (count, Instant::now()));
         }
-        Some(who)
+        Ok(who)
     }
 
     /// The paired people among the members of a group of so many.
@@ -105,22 +112,19 @@ impl Groups {
         Ok(members)
     }
 
-    /// Somebody has come into a group, or left it: until something is asked for there again, it is a guest.
+    /// A member has joined or left: the group is a guest until its members are asked for again.
     pub async fn changed(&self, door: &Door, chat: i64) {
         self.looked.borrow_mut().remove(&chat);
-        tell_members(door, chat, Vec::new(), false).await;
+        if let Err(refusal) = tell_members(door, chat, Vec::new(), false).await {
+            tracing::debug!(%refusal, "who is in a group is asked when something is said there");
+        }
     }
 }
 
-async fn tell_members(door: &Door, chat: i64, members: Vec<String>, are_all: bool) -> Option<Identified> {
+async fn tell_members(door: &Door, chat: i64, members: Vec<String>, are_all: bool) -> Result<Identified, Refusal> {
     let ask = GroupMembers { channel: Channel::Telegram, group: chat.to_string(), members, are_all };
-    match door.peers().policyd.group_members(TraceId::NONE, ask, []).await {
-        Ok((who, [])) => Some(who),
-        Err(error) => {
-            tracing::warn!(%error, "policyd does not hear who is in a group");
-            None
-        }
-    }
+    let told = door.peers().policyd.group_members(TraceId::NONE, ask, []).await;
+    told.map(|(who, [])| who).map_err(RpcError::into_refusal)
 }
 
 /// The most groups of which is remembered who is in them.

@@ -143,7 +143,7 @@ impl Parts {
         let looks = Rc::clone(&bot);
         door.set_group_look(Rc::new(move |chat| {
             let bot = Rc::clone(&looks);
-            Box::pin(async move { bot.groups.look_at(&bot.door, &bot.api, chat).await.map(|who| who.standing) })
+            Box::pin(async move { bot.groups.look_at(&bot.door, &bot.api, chat).await.is_ok() })
         }));
         door.set_messenger(Rc::new(move |chat, text| Box::pin(Rc::clone(&reminds).remind(chat, text))));
         tokio::task::spawn_local(bot.run());

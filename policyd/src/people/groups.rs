@@ -1,5 +1,6 @@
 //! Chats of several people. A group is a principal of its own, and may know what its least trusted member may (design: people
-//! §2): the channel says who is in it, and where it does not, a group is a guest.
+//! §2): the door says who its members are, and where it does not, the group is a guest. What was said in a group of adults must not
+//! be repeated to others, so such a group is refused while it has another member.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +14,9 @@ use crate::people::principal::Principal;
 
 /// How the name of a group begins: Telegram's groups have the negative numbers (Bot API, `Chat`).
 const GROUPS: &str = "telegram:-";
-/// How long is believed who is in a group, in milliseconds.
+/// How long a statement about the members of a group holds, in milliseconds.
 pub const BELIEVED_MS: u64 = 900_000;
-/// The most groups of which that is remembered; the others are guests.
+/// The most groups of which the members are remembered; all others are guests.
 pub const MAX_GROUPS: usize = 64;
 
 /// Whether this principal is a chat of several people.
@@ -26,12 +27,12 @@ pub fn is_group(principal: &str) -> bool {
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Groups in which everybody is a grown-up of the household, and until when that is believed, on the monotonic clock.
+/// Groups whose members are all adults of the household, and until when that holds, on the monotonic clock.
 #[derive(Debug, Default)]
 pub(crate) struct Groups(BTreeMap<String, u64>);
 
 impl Groups {
-    /// What the least trusted member of this group is.
+    /// The standing of the least trusted member of this group.
     pub(crate) fn least(&self, group: &str, now_ms: u64) -> Standing {
         match self.0.get(group) {
             Some(until) if now_ms < *until => Standing::Adult,
@@ -39,7 +40,7 @@ impl Groups {
         }
     }
 
-    /// It was said who is in this group now.
+    /// Stores the standing of the least trusted member of this group.
     fn told(&mut self, group: &str, least: Standing, now_ms: u64) {
         self.0.retain(|_, until| now_ms < *until);
         match least {
@@ -53,7 +54,7 @@ impl Groups {
     }
 }
 
-/// The less trusted of two, of which one is no owner.
+/// The less trusted of two standings; two owners make an adult, because a group is never the owner.
 const fn less(paired: Standing, least: Standing) -> Standing {
     match (paired, least) {
         (Standing::Stranger, _) | (_, Standing::Stranger) => Standing::Stranger,
@@ -63,8 +64,8 @@ const fn less(paired: Standing, least: Standing) -> Standing {
 }
 
 impl Principals {
-    /// What a principal that was paired as this is now: a group no more than its least trusted member.
-    pub(crate) fn in_company(&self, principal: &str, paired: Standing) -> Standing {
+    /// The current standing of a principal that was paired with this one: a group has at most that of its least trusted member.
+    pub(crate) fn standing_with_members(&self, principal: &str, paired: Standing) -> Standing {
         if !is_group(principal) {
             return paired;
         }
@@ -78,7 +79,25 @@ impl Principals {
         }
     }
 
-    /// Whom the channel is asked about.
+    /// Refuses a group that was approved for adults while it has another member: what was said there before would be repeated to
+    /// that member.
+    ///
+    /// # Errors
+    /// When a member is not an adult of the household, or the members are unknown.
+    pub(crate) fn check_members(&self, it: &Principal) -> Result<(), Refusal> {
+        let was_adults = is_group(&it.name) && self.paired.borrow().standing(&it.name) == Some(Standing::Adult);
+        match it.standing {
+            Standing::Guest | Standing::Stranger if was_adults => {
+                let why = "a member of this group is not an adult of the household, or its members are unknown";
+                Err(Refusal::new(RefusalCode::Denied, "principal.members", why).remedy(
+                    "ask in a private chat; the owner approves a group of others with `metnosctl pairing approve … --as guest`",
+                ))
+            }
+            Standing::Owner | Standing::Adult | Standing::Guest | Standing::Stranger => Ok(()),
+        }
+    }
+
+    /// The senders that the door looks for in a group.
     pub(crate) fn members_to_look_for(&self, channel: Channel) -> KnownSenders {
         let paired = self.paired.borrow();
         let senders = paired.names().filter(|name| !is_group(name)).filter_map(|name| {
@@ -89,7 +108,7 @@ impl Principals {
         KnownSenders { senders: senders.take(MAX_MEMBERS).collect() }
     }
 
-    /// The channel has said who is in a group; who the group is now.
+    /// Takes what the door says about the members of a group; gives the group with its new standing.
     ///
     /// # Errors
     /// When it is no group, or more members are named than were asked about.
@@ -108,7 +127,7 @@ impl Principals {
     }
 }
 
-/// A group is nobody, and no owner.
+/// Refuses to pair a group as a person or as the owner.
 ///
 /// # Errors
 /// When it would be one of them.
@@ -119,7 +138,7 @@ pub(crate) fn fits_a_group(principal: &str, standing: Standing, person: Option<&
     }
     let why = format!("{} is a group, which is no person and no owner", shown(principal));
     Err(Refusal::new(RefusalCode::Invalid, "pairing.group", why).remedy(
-        "pair it with `--as adult` for the household's own group, or with `--as guest`; have somebody write there for another code",
+        "pair it with `--as adult` for the household's own group, or with `--as guest`; the next message there gives another code",
     ))
 }
 

@@ -236,7 +236,7 @@ impl Principals {
     fn standing_among(&self, persons: &Persons, name: &str) -> Option<Standing> {
         let paired = self.paired.borrow().standing(name)?;
         let standing = persons.of(name).map_or(paired, |(_, person)| standing_of(person.role));
-        Some(self.in_company(name, standing))
+        Some(self.standing_with_members(name, standing))
     }
 
     /// The names under which the owner speaks, beside the terminal of the machine.

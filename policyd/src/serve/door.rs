@@ -53,6 +53,7 @@ impl door_policyd::Serve for Policy {
                 return Err(stranger(&principal).into());
             }
         }
+        self.people.check_members(&principal)?;
         let words = words(&said)?;
         if let Some(name) = self.secrets.secret_in(std::iter::once(words.as_str())) {
             return Err(told(&name).into());
@@ -120,6 +121,11 @@ impl door_policyd::Serve for Policy {
         []: [Sealed; 0],
     ) -> Served<Identified, 0> {
         let it = self.people.group_is(&ask)?;
+        if let Err(refusal) = self.people.check_members(&it) {
+            // Turns that are open were opened for other members.
+            self.people.end_turns(&it.name, &|turn| self.forget(turn)).await;
+            return Err(refusal.into());
+        }
         Ok((self.identified(it, None, None), []))
     }
 
@@ -230,7 +236,10 @@ impl Policy {
     pub(crate) fn known(&self, channel: Channel, sender: &str) -> Result<Principal, Refusal> {
         let principal = self.people.who(channel, sender)?;
         match principal.standing {
-            Standing::Owner | Standing::Adult | Standing::Guest => Ok(principal),
+            Standing::Owner | Standing::Adult | Standing::Guest => {
+                self.people.check_members(&principal)?;
+                Ok(principal)
+            }
             Standing::Stranger => Err(stranger(&principal)),
         }
     }

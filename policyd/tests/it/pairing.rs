@@ -136,19 +136,35 @@ fn group_is_nobody_and_no_more_than_its_least_member() {
         let told = async |members: &[&str], are_all| {
             let members = members.iter().map(|one| (*one).to_owned()).collect();
             let ask = GroupMembers { channel: on, group: "-5".into(), members, are_all };
-            let who = door.group_members(TraceId::NONE, ask, []).await.unwrap().0;
-            (who.standing, who.level)
+            let who = door.group_members(TraceId::NONE, ask, []).await.map_err(RpcError::into_refusal)?.0;
+            Ok::<_, Refusal>((who.standing, who.level))
         };
         let adult = (Standing::Adult, Level::Supervised);
-        assert_eq!(told(&["7", "8"], true).await, adult);
+        assert_eq!(told(&["7", "8"], true).await.unwrap(), adult);
         assert_eq!(standing(&door, on, "-5").await, adult);
         for (members, are_all) in
             [(&["7", "8"][..], false), (&["7", "9"], true), (&["7", "77"], true), (&[], true), (&["9"], true)]
         {
-            assert_eq!(told(members, are_all).await, guest, "{members:?} {are_all}");
+            assert_eq!(told(&["7", "8"], true).await.unwrap(), adult);
+            let register = || {
+                let ask = RegisterPrompt { channel: on, sender: "-5".into() };
+                door.register_prompt(TraceId::NONE, ask, [Sealed::new(b"read a").unwrap()])
+            };
+            let turn = register().await.unwrap().0.turn;
+            let refused = told(members, are_all).await.unwrap_err();
+            assert_eq!(refused.rule, "principal.members", "{members:?} {are_all}");
+            assert_eq!(standing(&door, on, "-5").await, guest);
+            // What was said there before is theirs who were there; what is under way there is over.
+            assert_eq!(register().await.unwrap_err().into_refusal().rule, "principal.members");
+            let late = world
+                .planner(9)
+                .await
+                .act(TraceId::NONE, act(turn, 1, "fs_read"), [sealed(&json!({"path": "a"}))])
+                .await;
+            assert_eq!(late.unwrap_err().into_refusal().rule, "turn.unknown");
         }
         // No more than a member does without asking, whatever was set for it; and believed for its time only.
-        assert_eq!(told(&["7", "8"], true).await, adult);
+        assert_eq!(told(&["7", "8"], true).await.unwrap(), adult);
         let _ = autonomy(&owner, "telegram:-5", Level::Full, 3_600).await;
         assert_eq!(standing(&door, on, "-5").await, adult);
         world.clock.set(world.clock.get() + metnos_policyd::people::groups::BELIEVED_MS);

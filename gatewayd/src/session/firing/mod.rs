@@ -39,8 +39,8 @@ pub type Timer = std::os::fd::OwnedFd;
 /// Sends a text to a chat; whether it has surely arrived.
 pub type Messenger = Rc<dyn Fn(String, String) -> Pin<Box<dyn Future<Output = bool>>>>;
 
-/// Has it known who reads in a group now; what the group is then, as far as that is known.
-pub type GroupLook = Rc<dyn Fn(i64) -> Pin<Box<dyn Future<Output = Option<Standing>>>>>;
+/// Asks who the members of a group are; whether a message may be sent there.
+pub type GroupLook = Rc<dyn Fn(i64) -> Pin<Box<dyn Future<Output = bool>>>>;
 
 /// The way to chats, where there is one.
 #[derive(Default)]
@@ -50,11 +50,14 @@ pub(super) struct Chats {
 }
 
 impl Chats {
-    /// What a group is now; `None` for a person's own chat, and where nobody can say.
-    async fn look_at_group(&self, sender: &str) -> Option<Standing> {
-        let group = sender.parse::<i64>().ok().filter(|chat| *chat < 0)?;
+    /// Whether a message may be sent to this chat now: always to a person's own, and to a group as its members allow.
+    async fn may_hear(&self, sender: &str) -> bool {
+        let Some(group) = sender.parse::<i64>().ok().filter(|chat| *chat < 0) else { return true };
         let look = self.group_look.borrow().clone();
-        look?(group).await
+        match look {
+            Some(look) => look(group).await,
+            None => false,
+        }
     }
 }
 
@@ -209,7 +212,9 @@ impl Door {
         let Some((channel, sender)) = firing.to.split_once(':') else { return FiringEnd::Refused };
         let Some(channel) = Channel::named(channel) else { return FiringEnd::Refused };
         let speaker = Speaker { channel, sender: sender.to_owned(), lang: None };
-        let before = self.chats.look_at_group(sender).await;
+        if !self.chats.may_hear(sender).await {
+            return FiringEnd::Unsure;
+        }
         let mut tried = 0;
         let standing = loop {
             match self.identify(&speaker).await {
@@ -232,8 +237,8 @@ impl Door {
             Ok(said) => said,
             Err(end) => return end,
         };
-        // Somebody may have come in while it was answered: then it is answered once more, for those who read now.
-        if self.chats.look_at_group(sender).await != before {
+        // A member may have joined while it was answered.
+        if !self.chats.may_hear(sender).await {
             return FiringEnd::Unsure;
         }
         let messenger = self.chats.messenger.borrow().clone();

@@ -197,6 +197,7 @@ impl Policy {
         if principal.standing == Standing::Stranger || !is_one_person {
             return Err(stranger(&principal));
         }
+        self.people.check_members(&principal)?;
         let most = if frozen.is_empty() { Level::ReadOnly } else { Level::Supervised };
         (principal.channel, principal.level) = (Channel::Scheduler, principal.level.min(most));
         let (turn, trace, name) = (TurnId::new(), TraceId::new(), principal.name.clone());
