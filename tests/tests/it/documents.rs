@@ -337,6 +337,10 @@ const COMMANDS: &[(&str, How)] = &[
     ),
     ("metnosctl people join Marco telegram:5100", By("tests/tests/it/shapes.rs", "[\"people\", \"join\"")),
     ("metnosctl pairing approve telegram CODE", By("tests/tests/it/bot.rs", "[\"pairing\", \"approve\", \"telegram\"")),
+    (
+        "metnosctl pairing approve telegram CODE --as adult",
+        By("tests/tests/it/groups.rs", "[\"pairing\", \"approve\", \"telegram\""),
+    ),
     ("metnosctl pairing approve cli CODE", By("tests/tests/it/people.rs", "[\"pairing\", \"approve\", \"cli\"")),
     ("metnosctl --instance DIR ask hello", As("metnosctl --instance HOME ask hello", 0)),
     ("metnosctl hook add post \"read shared/README.md\"", Typed(0)),
