@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!((ends.iter().map(|end| end.weight).sum::<f64>() - 1.0).abs() < 1e-6);
         assert!(ends.iter().all(|end| end.weight > 0.0 && (0.0..=1.0).contains(&end.threshold)));
     }
-    let day = Day::parse(text);
+    let day = Day::parse(text, "UTC");
     for now in [0, 1_770_000_000_000, u64::MAX] {
         assert!(day.minute(now) < DAY_MINUTES);
     }
