@@ -303,7 +303,7 @@ impl Api {
     /// Whether this person reads what is said in a chat.
     ///
     /// # Errors
-    /// [`ApiError`]; that Telegram does not know the person there is none.
+    /// [`ApiError`]; a user whom Telegram does not know in that chat is no error.
     pub async fn is_member(&self, chat: i64, user: i64) -> Result<bool, ApiError> {
         match self.say("getChatMember", &GetChatMember { chat_id: chat, user_id: user }).await {
             Ok(found) => Ok(read::<ChatMember>(found).reads()),

@@ -19,6 +19,8 @@ use crate::session::speaker::Speaker;
 
 /// How long the members of a group are not asked for again while their number stays the same.
 pub const LOOK_AFTER: Duration = Duration::from_secs(300);
+/// The same for a group with other members: a member who writes without end must not use up what Telegram allows the bot.
+pub const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 /// The rule that refuses a group of adults while it has another member.
 pub const OTHER_MEMBERS: &str = "principal.members";
@@ -28,10 +30,35 @@ pub const OTHER_MEMBERS: &str = "principal.members";
 pub struct Groups {
     /// The bot's name, once Telegram has told it.
     pub name: RefCell<String>,
-    /// How many members a group had when they were looked at, and when that was.
-    looked: RefCell<BTreeMap<i64, (u64, Instant)>>,
+    /// What was found when the members of a group were asked for.
+    looked: RefCell<BTreeMap<i64, Found>>,
     /// Looks that are under way.
     looking: Cell<usize>,
+}
+
+/// What was found about a group.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    /// How many members it had, with the bot.
+    count: u64,
+    /// Whether all of them are paired.
+    are_all: bool,
+    /// When that was.
+    at: Instant,
+}
+
+impl Found {
+    /// Whether it still holds for a group of so many members.
+    fn holds(&self, count: u64) -> bool {
+        let within = if self.are_all { LOOK_AFTER } else { LOOK_AGAIN_AFTER };
+        self.count == count && count > 0 && self.at.elapsed() < within
+    }
+}
+
+/// Whether a chat is one of several people: those have the negative numbers (Bot API, `Chat`).
+#[must_use]
+pub const fn is_group(chat: i64) -> bool {
+    chat < 0
 }
 
 /// The words of a message in a group that are for the bot: that name it, answer one of its messages, or are a command.
@@ -61,10 +88,13 @@ impl Groups {
     /// When nothing may be said there now ([`OTHER_MEMBERS`]), or policyd does not answer.
     pub async fn look_at(&self, door: &Door, api: &Api, chat: i64) -> Result<Identified, Refusal> {
         let count = api.member_count(chat).await.unwrap_or(0);
-        let looked = self.looked.borrow().get(&chat).copied();
-        if looked.is_some_and(|(before, at)| before == count && count > 0 && at.elapsed() < LOOK_AFTER) {
+        let found = self.looked.borrow().get(&chat).copied().filter(|found| found.holds(count));
+        if let Some(found) = found {
+            if !found.are_all {
+                return tell_members(door, chat, Vec::new(), false).await;
+            }
             let group = Speaker { channel: Channel::Telegram, sender: chat.to_string(), lang: None };
-            // A policyd that was restarted has forgotten what it was told.
+            // After a restart of policyd, or a change of who is paired, the members are asked for again.
             let known = door.identify(&group).await?;
             if known.standing == Standing::Adult {
                 return Ok(known);
@@ -74,21 +104,24 @@ impl Groups {
         let (members, are_all) = match self.members(door, api, chat, count).await {
             Ok(members) => {
                 // The bot is one of them.
-                let all = u64::try_from(members.len()).is_ok_and(|found| found + 1 == count);
-                (members, all)
+                let are_all = u64::try_from(members.len()).is_ok_and(|found| found + 1 == count);
+                self.note(chat, Found { count, are_all, at: Instant::now() });
+                (members, are_all)
             }
             Err(fault) => {
-                tracing::warn!(%fault, "who is in a group is not known: it is a guest");
+                tracing::warn!(%fault, "the members of a group are unknown: it is a guest");
                 (Vec::new(), false)
             }
         };
-        let who = tell_members(door, chat, members, are_all).await?;
+        tell_members(door, chat, members, are_all).await
+    }
+
+    fn note(&self, chat: i64, found: Found) {
         let mut looked = self.looked.borrow_mut();
-        looked.retain(|_, (_, at)| at.elapsed() < LOOK_AFTER);
-        if are_all && looked.len() < MAX_LOOKED {
-            looked.insert(chat, (count, Instant::now()));
+        looked.retain(|_, found| found.holds(found.count));
+        if looked.len() < MAX_LOOKED {
+            looked.insert(chat, found);
         }
-        Ok(who)
     }
 
     /// The paired people among the members of a group of so many.
@@ -104,7 +137,8 @@ impl Groups {
         }
         let mut members = Vec::new();
         for sender in known.senders {
-            let Ok(user) = sender.parse::<i64>() else { continue };
+            // As the door writes it, so that no person is counted twice.
+            let Some(user) = sender.parse::<i64>().ok().filter(|user| user.to_string() == sender) else { continue };
             if api.is_member(chat, user).await? {
                 members.push(sender);
             }

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
 use super::api::{Api, ApiError, Outgoing};
+use super::groups::is_group;
 use super::text::{MAX_UNITS, Piece, Span, Style, spans, split};
 use super::view::{Event, View};
 use super::{card, phrases};
@@ -58,11 +59,6 @@ impl MessageEditor {
     pub fn with_card(mut self, id: &str, message: i64, shown: Vec<Span>) -> Self {
         self.cards.insert(id.to_owned(), (message, shown));
         self
-    }
-
-    /// Whether several people read here: their chats have the negative numbers (Bot API, `Chat`).
-    const fn is_group(&self) -> bool {
-        self.chat < 0
     }
 
     /// Shows everything until the turn is over. `first` receives when it is done, or suspended, for the first time; it receives
@@ -175,8 +171,8 @@ impl MessageEditor {
         let shown = waits.card();
         let mut spans = card::spans(shown.as_ref(), &waits.id, self.lang);
         let mut buttons = card::buttons(shown.as_ref(), self.lang);
-        if self.is_group() {
-            // A tap would be that of anybody there.
+        if is_group(self.chat) {
+            // A tap would be that of any member.
             buttons.clear();
             spans.push(Span::new(Style::Plain, format!("\n{}", phrases::group_card(self.lang))));
         }

@@ -141,9 +141,14 @@ impl Parts {
         });
         let reminds = Rc::clone(&bot);
         let looks = Rc::clone(&bot);
-        door.set_group_look(Rc::new(move |chat| {
+        door.set_may_send(Rc::new(move |chat| {
             let bot = Rc::clone(&looks);
-            Box::pin(async move { bot.groups.look_at(&bot.door, &bot.api, chat).await.is_ok() })
+            Box::pin(async move {
+                match chat.parse::<i64>().ok().filter(|chat| groups::is_group(*chat)) {
+                    Some(group) => bot.groups.look_at(&bot.door, &bot.api, group).await.is_ok(),
+                    None => true,
+                }
+            })
         }));
         door.set_messenger(Rc::new(move |chat, text| Box::pin(Rc::clone(&reminds).remind(chat, text))));
         tokio::task::spawn_local(bot.run());

@@ -40,6 +40,11 @@ impl Groups {
         }
     }
 
+    /// Forgets all members: who is paired, or a role, has changed.
+    pub(crate) fn forget(&mut self) {
+        self.0.clear();
+    }
+
     /// Stores the standing of the least trusted member of this group.
     fn told(&mut self, group: &str, least: Standing, now_ms: u64) {
         self.0.retain(|_, until| now_ms < *until);

@@ -220,7 +220,7 @@ impl Emulator {
         self.push(|id| message_update(id, who, group, "group", text))
     }
 
-    /// These are the members of a group from now on, beside the bot; it is told who came, where somebody did.
+    /// Sets the members of a group, without the bot; `came` sends the update that says that this one has joined.
     pub fn group(&self, group: i64, members: &[i64], came: Option<i64>) {
         self.with(|state| state.groups.insert(group, members.iter().copied().collect()));
         if let Some(came) = came {

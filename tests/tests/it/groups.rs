@@ -1,4 +1,4 @@
-//! Chats of several people: a group may know what its least trusted member may, whoever speaks there.
+//! Group chats: a group has the rights of its least trusted member, whichever member writes.
 
 use std::time::{Duration, Instant};
 
@@ -75,7 +75,7 @@ fn a_group_reads_and_does_what_its_least_trusted_member_may() {
         let told = asks(&server, MARTA, &format!("@metnos_test_bot {words}")).text;
         assert!(!told.contains(PRIVATE), "{words}: {told}");
     }
-    // A guest comes in: nothing is said there any more, not even what was said before, whoever asks.
+    // A guest joins: every request is refused, also one for earlier answers, and whichever member asks.
     server.group(GROUP, &[MARTA, MARCO, ROSA], Some(ROSA));
     server.settled();
     for who in [ROSA, MARCO, MARTA] {
@@ -108,9 +108,20 @@ fn group_whose_members_cannot_be_found_out_is_not_heard() {
     let told = asks(&server, MARCO, ASKS_LIST).text;
     assert!(told.contains(OTHER_MEMBERS) && !told.contains("apples"), "{told}");
     assert!(asks(&server, MARCO, ASKS_LIST).text.contains("apples"), "they are asked about again");
-    // What policyd has forgotten it is told again.
+    // After a restart of policyd the door tells it the members again.
     assert!(house.set.ctl(&["daemon", "restart", "policyd"]).status.success());
     assert!(asks(&server, MARCO, ASKS_LIST).text.contains("apples"));
+    house.set.verify();
+}
+
+#[test]
+fn group_with_a_member_who_was_revoked_is_refused_at_once() {
+    let (house, server) = household("");
+    let_in(&house.set, &server, "adult");
+    assert!(asks(&server, MARCO, ASKS_LIST).text.contains("apples"));
+    assert_eq!(house.set.json(&["pairing", "revoke", &format!("telegram:{MARCO}")]).0, 0);
+    let told = asks(&server, MARTA, ASKS_LIST).text;
+    assert!(told.contains(OTHER_MEMBERS) && !told.contains("apples"), "{told}");
     house.set.verify();
 }
 

@@ -52,8 +52,6 @@ const AGENDA: &str = "
     ho|abbiamo [qualche] impegni|impegno
     ho|abbiamo qualcosa [da|in] [fare|programma|agenda]
     [i] [miei|nostri] impegni
-    what|whats is|s for
-    whats for
     [la] [mia] agenda|programma
     [il] [mio] programma";
 /// What may stand between such a question and its time.

@@ -67,7 +67,7 @@ const ELSEWHERE: &str = "
     what is the time in
     che ora|ore e|sono|sara|saranno a|ad|in";
 /// What says when something begins, how long it lasts, and asks when it ends.
-const BEGINS: [&str; 6] = ["starts", "begins", "comincia", "inizia", "parte", "start"];
+const STARTS: [&str; 6] = ["starts", "begins", "comincia", "inizia", "parte", "start"];
 const LASTS: &str = "
     and|e [it] lasts|takes|dura
     lasts|takes|dura";
@@ -216,7 +216,7 @@ impl Question<'_> {
     /// "If the film starts at 20:15 and lasts 2 hours, when does it end": a beginning with two readings is the written one.
     fn ends(&self) -> Option<String> {
         let said = &self.said[..];
-        let begun = said.iter().position(|word| BEGINS.contains(word))? + 1;
+        let begun = said.iter().position(|word| STARTS.contains(word))? + 1;
         let (lasts, long) = (begun + 1..said.len()).find_map(|at| Some((at, at + begins(LASTS, said.get(at..)?)?)))?;
         let asked = (long + 1..said.len()).find(|at| is_whole(ENDS, &said[*at..]))?;
         let from = self.time(self.typed(begun, lasts)?)?;

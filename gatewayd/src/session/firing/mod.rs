@@ -39,24 +39,23 @@ pub type Timer = std::os::fd::OwnedFd;
 /// Sends a text to a chat; whether it has surely arrived.
 pub type Messenger = Rc<dyn Fn(String, String) -> Pin<Box<dyn Future<Output = bool>>>>;
 
-/// Asks who the members of a group are; whether a message may be sent there.
-pub type GroupLook = Rc<dyn Fn(i64) -> Pin<Box<dyn Future<Output = bool>>>>;
+/// Whether a message may be sent to a chat now.
+pub type MaySend = Rc<dyn Fn(String) -> Pin<Box<dyn Future<Output = bool>>>>;
 
 /// The way to chats, where there is one.
 #[derive(Default)]
 pub(super) struct Chats {
     messenger: RefCell<Option<Messenger>>,
-    group_look: RefCell<Option<GroupLook>>,
+    may_send: RefCell<Option<MaySend>>,
 }
 
 impl Chats {
-    /// Whether a message may be sent to this chat now: always to a person's own, and to a group as its members allow.
-    async fn may_hear(&self, sender: &str) -> bool {
-        let Some(group) = sender.parse::<i64>().ok().filter(|chat| *chat < 0) else { return true };
-        let look = self.group_look.borrow().clone();
-        match look {
-            Some(look) => look(group).await,
-            None => false,
+    /// Whether a message may be sent to this chat now, as its channel says.
+    async fn may_send(&self, sender: &str) -> bool {
+        let asked = self.may_send.borrow().clone();
+        match asked {
+            Some(asked) => asked(sender.to_owned()).await,
+            None => true,
         }
     }
 }
@@ -99,9 +98,9 @@ impl Door {
         *self.chats.messenger.borrow_mut() = Some(messenger);
     }
 
-    /// Has `look` asked who reads in a group, before something is said there unasked.
-    pub fn set_group_look(&self, look: GroupLook) {
-        *self.chats.group_look.borrow_mut() = Some(look);
+    /// Has `asked` say whether a message may be sent to a chat, before one is sent unasked.
+    pub fn set_may_send(&self, asked: MaySend) {
+        *self.chats.may_send.borrow_mut() = Some(asked);
     }
 
     /// Has the door woken by this timer, which was opened before the lock.
@@ -212,7 +211,7 @@ impl Door {
         let Some((channel, sender)) = firing.to.split_once(':') else { return FiringEnd::Refused };
         let Some(channel) = Channel::named(channel) else { return FiringEnd::Refused };
         let speaker = Speaker { channel, sender: sender.to_owned(), lang: None };
-        if !self.chats.may_hear(sender).await {
+        if !self.chats.may_send(sender).await {
             return FiringEnd::Unsure;
         }
         let mut tried = 0;
@@ -238,7 +237,7 @@ impl Door {
             Err(end) => return end,
         };
         // A member may have joined while it was answered.
-        if !self.chats.may_hear(sender).await {
+        if !self.chats.may_send(sender).await {
             return FiringEnd::Unsure;
         }
         let messenger = self.chats.messenger.borrow().clone();

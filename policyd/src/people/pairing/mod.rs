@@ -282,6 +282,7 @@ impl Principals {
     /// He is a stranger again at once: before it is even written, his turns are over and what runs for them is killed.
     pub(crate) async fn unpair(&self, by: &str, name: &str, forget: Forget<'_>) -> Result<Unpaired, Refusal> {
         let was_paired = self.paired.borrow_mut().0.remove(name).is_some();
+        self.change.groups.borrow_mut().forget();
         if !was_paired && !self.automations.borrow_mut().forget(name) {
             let why = format!("{} was not paired", shown(name));
             return Err(Refusal::new(RefusalCode::Unknown, "pairing.unknown", why)

@@ -243,6 +243,8 @@ impl Principals {
             return Err(not_durable(&error));
         }
         *self.persons.borrow_mut() = persons;
+        // The members of groups were judged by the previous roles.
+        self.change.groups.borrow_mut().forget();
         Ok(())
     }
 
