@@ -381,7 +381,8 @@ fn half_in_any(phrase: &Phrase<'_>, now: &Zoned, people: &[PersonNamed]) -> Opti
 fn half(phrase: &Phrase<'_>, now: &Zoned, people: &[PersonNamed]) -> Option<Half> {
     // Reading times costs more than all the rest.
     let asks = |word: &str| KEYS.iter().any(|key| word.starts_with(key));
-    if !forms::mended(phrase.words.iter().map(|word| word.plain.as_str())).into_iter().any(asks) {
+    let may_ask = forms::mended(phrase.words.iter().map(|word| word.plain.as_str())).into_iter().any(asks);
+    if !may_ask && (people.is_empty() || !others::may_say_to(phrase)) {
         return None;
     }
     if let Some(half) = ahead::half(phrase, now) {

@@ -56,6 +56,8 @@ const TELLS: &str = "
 const TELLS_PLAINLY: &str = "
     tell|message|text @
     let @ know";
+/// Italian "to", as it stands before a person.
+const TO: &str = "a|ad|al|alla|allo|all|ai|agli|alle";
 /// Words of which a sentence has one.
 const VERBS: &str = "is|are|am|was|were|will|has|have|had|can|cannot|could|must|should|would|need|needs|s|m|re|ll|ve|wont|dont|isnt|cant";
 /// How a sentence begins that has none of them, or hides it.
@@ -229,6 +231,12 @@ pub fn asked(text: &str, envelope: &Envelope) -> Option<Asked> {
     let named = said.get(..end)?.iter().position(|word| *word == found.name)?;
     let names: Vec<&str> = people.iter().map(|person| person.name.as_str()).collect();
     Some(Asked::Unclear(reminders::nobody(phrase.lang, phrase.typed(named, named + 1), &names)))
+}
+
+/// Whether "say to" stands in the Italian words, which have no other word of a reminder: "domani alle 9 di' ad Anna che …".
+pub(crate) fn may_say_to(phrase: &Phrase<'_>) -> bool {
+    let pairs = phrase.words.iter().zip(phrase.words.iter().skip(1));
+    pairs.into_iter().any(|(say, to)| is_word_of("di|dici|dire", &say.plain) && is_word_of(TO, &to.plain))
 }
 
 /// A request to remind another person, as one about oneself: the words as they are compared, which words of the phrase they are,

@@ -1,7 +1,7 @@
 //! Requests for reminders in both languages: what they become, and what becomes none of them.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use metnos_proto::envelope::{Envelope, Recent};
+use metnos_proto::envelope::{Envelope, PersonNamed, Recent};
 use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::schedule::{Order, Remind, ScheduleAct, ScheduleChange, Which};
 
@@ -315,6 +315,29 @@ fn missing_or_double_time_is_asked_for_and_the_answer_completes_it() {
     }
     assert_eq!(order_after(&["read notes/a.md"], "tomorrow at 9"), None);
     assert_eq!(order_after(&["remind me tomorrow at 9 to call"], "tomorrow at 10"), None, "that one was complete");
+}
+
+#[test]
+fn person_who_is_known_by_name_is_reminded() {
+    let mut household = envelope(&[]);
+    household.home.people = vec![PersonNamed { name: "Anna".to_owned(), also: vec!["mamma".to_owned()] }];
+    for (text, what, when) in [
+        ("remind Anna tomorrow at 9 to call", "call", "tomorrow at 9"),
+        ("every monday at 9 tell Anna that the bins are out", "the bins are out", "every monday at 9"),
+        ("ricorda ad Anna domani alle 9 di chiamare la nonna", "chiamare la nonna", "domani alle 9"),
+        ("ogni lunedì alle 9 di' ad Anna che i bidoni sono fuori", "i bidoni sono fuori", "ogni lunedì alle 9"),
+        ("domani alle 9 di' alla mamma che la cena è pronta", "la cena è pronta", "domani alle 9"),
+    ] {
+        let Some(Asked::Order(Order::Remind(found), _)) = asked(text, &household) else {
+            panic!("{text}: {:?}", asked(text, &household))
+        };
+        assert_eq!(
+            (found.to.as_str(), found.what.join(" ").as_str(), found.when.join(" ").as_str()),
+            ("Anna", what, when),
+            "{text}"
+        );
+        assert!(!matches!(asked(text, &envelope(&[])), Some(Asked::Order(Order::Remind(_), _))), "{text}");
+    }
 }
 
 #[test]
