@@ -120,6 +120,7 @@ fn answers_from_a_file_are_written_once_and_what_the_owner_changed_stays() {
         next,
         [
             "metnosctl up --detach",
+            "metnosctl people add Roberta --role owner",
             "metnosctl models key local",
             "metnosctl models test interface",
             "metnosctl telegram token",

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use metnos_proto::role::RoleName;
 use metnos_tests::http::{Web, said};
 use metnos_tests::instance::{Instance, Plan};
 use metnos_tests::telegram::{Emulator, message_update};
@@ -348,6 +349,44 @@ fn nothing_that_was_said_can_be_read_on_the_disk() {
     for speaker in &speakers {
         let told = speaker.says("what is planned?");
         assert!(told.contains(&secret(speaker.name)), "{}: {told}", speaker.name);
+    }
+    set.verify();
+}
+
+/// Turns whose words another's planner reads in, at most: more do not fit what one person says at once.
+const PRIED: usize = 40;
+
+#[test]
+fn hijacked_planner_reads_nothing_of_another_whoever_speaks() {
+    let house = House::new();
+    let set = &house.set;
+    let speakers = speakers(&house);
+    for speaker in &speakers {
+        plant(speaker);
+    }
+    let turns = turns(set);
+    let old = set.pids()["planner"];
+    set.upgrade(RoleName::Planner, |program| *program = std::fs::read(env!("CARGO_BIN_EXE_metnos-hostile")).unwrap());
+    assert!(set.ctl(&["daemon", "restart", "planner"]).status.success());
+    set.wait_back("planner", old);
+    for speaker in &speakers {
+        let mut all = String::new();
+        for other in PERSONS.into_iter().filter(|other| *other != speaker.name) {
+            for turns in turns.chunks(PRIED) {
+                all.push_str(&speaker.says(&format!("attack pry {other} {}", turns.join(","))));
+            }
+        }
+        check(speaker.name, "a hijacked planner", &all);
+        // It did read: what is the speaker's own stands there.
+        assert!(all.contains("fs_read") && all.contains("turn.unknown"), "{}: {all}", speaker.name);
+        assert!(all.to_lowercase().contains(&secret(speaker.name)), "{}: {all}", speaker.name);
+    }
+    // Nothing of it was changed or brought to where others read.
+    let words: Vec<String> = PERSONS.iter().flat_map(|who| [secret(who), key(who)]).collect();
+    let kept = holding(&set.workspace("."), &words);
+    assert!(kept.iter().all(|found| found.contains("/people/")), "{kept:#?}");
+    for (view, shown) in views(set, &turns) {
+        check("marta", &view, &shown);
     }
     set.verify();
 }

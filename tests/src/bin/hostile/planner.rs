@@ -1,6 +1,8 @@
 //! A planner that is entirely the attacker's: it uses every word it has, on things it has no right to.
 //! Which, the owner's words of the turn say: `attack NAME [ARGUMENT]`.
 
+mod pry;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -15,8 +17,8 @@ use metnos_proto::msg::memoryd::{
 };
 use metnos_proto::msg::mind::{StopThinking, Think};
 use metnos_proto::msg::planner::{
-    AttachTurn, CancelTurn, Cancelled, DetachedTurnList, DetachedTurns, OpenTurn, ReleaseTurn, ResumeTurn, Text,
-    TurnAttached, TurnDone, TurnEnd, TurnOpened, TurnResumed,
+    AttachTurn, CancelTurn, Cancelled, DetachedTurnList, DetachedTurns, MAX_TEXT, OpenTurn, ReleaseTurn, ResumeTurn,
+    Text, TurnAttached, TurnDone, TurnEnd, TurnOpened, TurnResumed,
 };
 use metnos_proto::msg::policyd::{Act, Acted, EndTurn, FundTurn, Intent, Literal, Release, Slot};
 use metnos_proto::payload::Sealed;
@@ -133,21 +135,39 @@ fn nothing() -> Result<Sealed, ServeError> {
     Sealed::new(b"[]").map_err(|error| ServeError::Violation(error.to_string()))
 }
 
+/// A text in pieces that the door takes.
+fn pieces(text: &str) -> Vec<&str> {
+    let (mut pieces, mut rest) = (Vec::new(), text);
+    while rest.len() > MAX_TEXT {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(MAX_TEXT));
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces.push(rest);
+    pieces
+}
+
 /// One turn, as its attack sees it.
 struct Turn {
     hostile: Rc<Hostile>,
     id: TurnId,
     trace: TraceId,
     argument: String,
+    /// What memoryd gave it for this turn.
+    begun: String,
 }
 
 impl Hostile {
     async fn turn(self: Rc<Self>, open: OpenTurn, words: String, door: Notes<DoorPlanner>) {
         let (id, trace) = (open.turn, open.trace);
-        let _begun = self.memoryd.begin_turn(trace, BeginTurn { turn: id }, []).await;
+        let begun = self.memoryd.begin_turn(trace, BeginTurn { turn: id }, []).await;
+        let begun = outcome(begun, |(_, [envelope])| {
+            String::from_utf8_lossy(&envelope.read().unwrap_or_default()).into_owned()
+        });
         let mut parts = words.splitn(3, ' ').skip(1);
         let name = parts.next().unwrap_or_default().to_owned();
-        let turn = Turn { hostile: Rc::clone(&self), id, trace, argument: parts.next().unwrap_or_default().to_owned() };
+        let argument = parts.next().unwrap_or_default().to_owned();
+        let turn = Turn { hostile: Rc::clone(&self), id, trace, argument, begun };
         let said = turn.attack(&name).await;
         let _closed = self
             .memoryd
@@ -163,7 +183,9 @@ impl Hostile {
             )
             .await;
         let _ended = self.policyd.end_turn(trace, EndTurn { turn: id }, []).await;
-        let _said = door.send(door_planner::Note::Text(Text { turn: id, text: said.join("\n") })).await;
+        for piece in pieces(&said.join("\n")) {
+            let _said = door.send(door_planner::Note::Text(Text { turn: id, text: piece.to_owned() })).await;
+        }
         let done = TurnDone { turn: id, end: TurnEnd::Answered, why: String::new() };
         let _done = door.send(door_planner::Note::TurnDone(done)).await;
     }
@@ -203,6 +225,7 @@ impl Turn {
             "hold" => self.hold().await,
             "judge" => self.judge().await,
             "drafts" => self.drafts().await,
+            "pry" => self.pry().await,
             "open-file" => vec![format!("opened {:?}", std::fs::read_to_string(&self.argument))],
             "open-socket" => vec![format!("connected {:?}", std::net::TcpStream::connect("127.0.0.1:1").map(drop))],
             "start-program" => vec![format!("started {:?}", std::process::Command::new("/usr/bin/true").status())],
