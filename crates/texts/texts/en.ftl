@@ -925,12 +925,12 @@ refusal = { $rule ->
     [schedule-unasked] somebody would have to be asked about that, and nobody was there. Ask for it yourself
     [people-private] that is in somebody's private folder, and only that person is shown what is there
     [people-unknown] I know nobody called so here, so I passed nothing on
-    [people-nobody] I do not know your name yet, so I pass nothing on to others. The owner of this machine can add you with `metnosctl people add`
+    [people-nobody] I do not know your name yet, so I pass nothing on to others. The owner of this machine can add you: `metnosctl people add NAME`, and for himself `metnosctl people add NAME --role owner`
     [people-guest] a guest has nothing passed on to others
     [people-child] I pass nothing on outside the household
     [people-self] that is you
     [people-alone] there is nobody else of the household whom I could reach
-    [people-unreachable] I know this person by name, but cannot reach anybody there yet: a chat has to be paired first
+    [people-unreachable] I know this person by name, but no chat or page of theirs yet: `metnosctl pairing invite telegram --person NAME` makes a code for one
     [people-one] a message is for one person, so I passed nothing on. Say for whom it is
     [people-words] your words do not say that, so I passed nothing on
     [schedule-sent] what was passed on cannot be taken back
@@ -1035,6 +1035,7 @@ birth-nothing = There is nothing to do: everything stands as it was answered.
 birth-next = What is left for you:
 birth-next-why = { $step ->
     [start] starts Metnos
+    [name] tells it your name, so that it can pass on what you say to the others
     [restart] starts it anew: the configuration counts from then on
     [key] takes the key of that server, without showing it
     [test] asks the model for a word

@@ -926,12 +926,12 @@ refusal = { $rule ->
     [schedule-unasked] per questo bisognerebbe chiedere a qualcuno, e non c'era nessuno. Chiedilo tu
     [people-private] è nella cartella privata di qualcuno, e solo quella persona può vedere che cosa contiene
     [people-unknown] qui non conosco nessuno che si chiami così, quindi non ho riferito niente
-    [people-nobody] non so ancora come ti chiami, quindi non riferisco niente ad altri. Il proprietario di questa macchina ti può aggiungere con `metnosctl people add`
+    [people-nobody] non so ancora come ti chiami, quindi non riferisco niente ad altri. Il proprietario di questa macchina ti può aggiungere con `metnosctl people add NOME`, e sé stesso con `metnosctl people add NOME --role owner`
     [people-guest] un ospite non fa riferire niente ad altri
     [people-child] fuori di casa non riferisco niente
     [people-self] quella persona sei tu
     [people-alone] in casa non c'è nessun altro che io possa raggiungere
-    [people-unreachable] conosco questa persona per nome, ma non la posso ancora raggiungere: prima va abbinata una chat
+    [people-unreachable] conosco questa persona per nome, ma non so ancora dove raggiungerla: `metnosctl pairing invite telegram --person NOME` crea un codice per una chat
     [people-one] un messaggio è per una persona sola, quindi non ho riferito niente. Di’ per chi è
     [people-words] le tue parole non dicono questo, quindi non ho riferito niente
     [schedule-sent] ciò che è stato riferito non si può ritirare
@@ -1209,6 +1209,7 @@ birth-nothing = Non c'è niente da fare: tutto sta come è stato risposto.
 birth-next = Che cosa resta a te:
 birth-next-why = { $step ->
     [start] avvia Metnos
+    [name] gli dice come ti chiami, così può riferire agli altri quello che dici
     [restart] lo riavvia: la configurazione vale da allora
     [key] prende la chiave di quel server, senza mostrarla
     [test] chiede una parola al modello

@@ -278,6 +278,9 @@ fn next(instance: &Instance, kept: &InterviewState, done: &Done) -> Vec<(&'stati
         Ok(_) if configured => next.push(("restart", "metnosctl down && metnosctl up --detach".to_owned())),
         Ok(_) => {}
     }
+    if let Some(name) = answers.get(Field::Owner).filter(|_| done.created) {
+        next.push(("name", format!("metnosctl people add {} --role owner", quoted(name))));
+    }
     if let Some(server) = answers.server() {
         next.push(("key", format!("metnosctl models key {}", server.name)));
         if answers.get(Field::Model).is_some_and(|model| model != answers::NONE) {
@@ -291,6 +294,14 @@ fn next(instance: &Instance, kept: &InterviewState, done: &Done) -> Vec<(&'stati
         next.push(("pair", "metnosctl pairing invite telegram --as owner".to_owned()));
     }
     next
+}
+
+/// A name as a shell takes it as one word.
+fn quoted(name: &str) -> String {
+    if name.chars().all(char::is_alphanumeric) {
+        return name.to_owned();
+    }
+    format!("'{}'", name.replace('\'', r"'\''"))
 }
 
 /// What the interview has written.

@@ -136,7 +136,7 @@ pub enum Command {
     /// Manage webhooks: what other programs trigger over HTTP
     #[command(subcommand)]
     Hook(HookCommand),
-    /// Read words about time
+    /// Manage what is planned: reminders, questions and requests at set times
     #[command(subcommand)]
     Schedule(ScheduleCommand),
     /// Manage timers: what the clock of this machine triggers

@@ -344,11 +344,16 @@ impl Household {
         self.people.iter().find(|member| member.principals.iter().any(|own| own == principal))
     }
 
-    /// The others whom this principal may name in a message or a reminder; none for a guest or an unknown principal.
+    /// The others whom this principal may name in a message or a reminder; none for a guest or an unknown principal. An owner
+    /// without a name may name all of them: policyd passes nothing on in no name, and says how to get one.
     #[must_use]
     pub fn others(&self, principal: &str) -> Vec<PersonNamed> {
-        let Some(own) = self.member(principal).filter(|own| own.role != Role::Guest) else { return Vec::new() };
-        let others = self.people.iter().filter(|member| member.name != own.name);
+        let own = match self.member(principal) {
+            Some(own) if own.role != Role::Guest => own.name.as_str(),
+            None if self.owner.iter().any(|own| own == principal) => "",
+            Some(_) | None => return Vec::new(),
+        };
+        let others = self.people.iter().filter(|member| member.name != own);
         others.map(|member| PersonNamed { name: member.name.clone(), also: member.also.clone() }).collect()
     }
 }
