@@ -8,6 +8,8 @@ from metnos_changes import KEEP, change, put_back, standing
 
 # Around now, in which days an event is looked for of which no time was said.
 BEFORE, AHEAD = 40, 220
+# How many days more, before and behind, where it is not found there.
+WIDE = 370
 
 
 def added(args, account):
@@ -34,7 +36,7 @@ def added(args, account):
 def span(args):
     """In which time the event stands now."""
     if "when" in args:
-        first = args["when"].partition("/")[0]
+        first = args["when"].partition(";")[0].partition("/")[0]
         day = first if "T" in first else first + "T12:00:00Z"
         return instant_of(day) - 2 * DAY, instant_of(day) + 2 * DAY
     if "on" in args:
@@ -48,15 +50,17 @@ def changed(args, account):
     """Puts the event back that this call has changed."""
     begin, end = span(args)
     for calendar in account.chosen(args.get("calendar", "")):
-        for href, text in account.objects(calendar, begin, end)[0]:
-            event = event_of(text)
-            if event is None or event.text(KEEP) != args["keep"]:
-                continue
-            if event.text(MARK) != fingerprint(event):
-                raise Refused("Changed", "the event was changed since, so it is left as it is")
-            found = standing(account, account.within(href, calendar), calendar)
-            change(account, found, *put_back(found))
-            return event.text("SUMMARY")
+        # A series of which a time was left out has none there, and is found by the others.
+        for wide in (0, WIDE):
+            for href, text in account.objects(calendar, begin - wide * DAY, end + wide * DAY)[0]:
+                event = event_of(text)
+                if event is None or event.text(KEEP) != args["keep"]:
+                    continue
+                if event.text(MARK) != fingerprint(event):
+                    raise Refused("Changed", "the event was changed since, so it is left as it is")
+                found = standing(account, account.within(href, calendar), calendar, series=True)
+                change(account, found, *put_back(found))
+                return event.text("SUMMARY")
     # It was never changed, or somebody has removed or rewritten it.
     return None
 

@@ -540,6 +540,13 @@ class Event:
                         locals_of.add(there[0])
         return sorted({utc(local) for local in locals_of} - left_out), rule is not None or "RRULE" not in self.of
 
+    def clock_at(self, instant):
+        """What the clock of a series shows at this occurrence; nothing where its rule has none then."""
+        at, _, is_utc = self.start
+        rule = Rule.read(self.of["RRULE"].value) if "RRULE" in self.of else None
+        near_by = rule.occurrences(at, instant - 3 * DAY, instant + 3 * DAY, lambda local: self.utc(local, None, is_utc)) if rule else ()
+        return next((local for local in near_by if self.utc(local, None, is_utc) == instant), None)
+
     def happens(self, begin, end):
         """When it happens in this time, with how long it takes, and whether that is all."""
         if not self.start or self.text("STATUS").upper() == "CANCELLED":
@@ -550,17 +557,23 @@ class Event:
         return inside, is_whole
 
 
-def happenings(text, begin, end, ahead):
-    """What of a calendar object happens in this time, and of how many events that cannot be said."""
+def events_in(text, end, ahead):
+    """The events of a calendar object, with the clocks by which they go up to this time. Raises `Endless` and `OverflowError`."""
     zones, events = {}, []
     for calendar in parts_of(text).of("VCALENDAR"):
         for zone in calendar.of("VTIMEZONE"):
             name = next((line.value for line in zone.lines if line.name == "TZID"), "")
-            try:
-                zones[name] = Zone(zone.parts, end + 366 * DAY)
-            except (Endless, OverflowError):
-                return [], 1
+            zones[name] = Zone(zone.parts, end + 366 * DAY)
         events += [Event(part.lines, zones, ahead) for part in calendar.of("VEVENT")]
+    return events
+
+
+def happenings(text, begin, end, ahead):
+    """What of a calendar object happens in this time, and of how many events that cannot be said."""
+    try:
+        events = events_in(text, end, ahead)
+    except (Endless, OverflowError):
+        return [], 1
     events = [event for event in events if event.start and event.text("STATUS").upper() != "CANCELLED" or event.recurrence]
     found, unclear, others = [], 0, set()
     for event in events:
@@ -662,6 +675,9 @@ def fingerprint(event):
     said = "\n".join(event.of[name].value if name in event.of else "" for name in ("SUMMARY", "DTSTART", "DTEND", "LOCATION"))
     if "STATUS" in event.of:
         said += "\n" + event.of["STATUS"].value.upper()
+    # A server may write the parts of a rule in another order.
+    rules = [";".join(sorted(line.value.upper().split(";"))) for line in event.lines if line.name == "RRULE"]
+    said += "".join("\n" + text for text in rules + sorted(line.value.upper() for line in event.lines if line.name == "EXDATE"))
     return hashlib.sha256(said.encode("utf-8")).hexdigest()[:32]
 
 
@@ -669,13 +685,77 @@ def time_of(name, at, is_day):
     return f"{name};VALUE=DATE:{at:%Y%m%d}" if is_day else f"{name}:{stamp(at)}"
 
 
-def written(uid, title, place, start, end, is_day):
-    """A calendar object with one event."""
+class Series:
+    """How often an event happens: its rule, and the clock by which it goes. `ahead` is how far that clock is ahead of UTC when it begins."""
+
+    ZONE = re.compile(r"([A-Za-z0-9_+/-]{1,60}) \(([^()]{1,60})\)")
+    RULES = re.compile(
+        r"(?:<[^<>]+>|[A-Za-z]+)([+-]?\d{1,2}(?::\d\d)?)(?:(?:<[^<>]+>|[A-Za-z]+)([+-]?\d{1,2}(?::\d\d)?)?,"
+        r"M(\d{1,2})\.(\d)\.(\d)(?:/(\d{1,2}))?,M(\d{1,2})\.(\d)\.(\d)(?:/(\d{1,2}))?)?"
+    )
+
+    def __init__(self, rule, zone, ahead, is_day):
+        if Rule.read(rule) is None:
+            raise Refused("BadTime", f"{plain(rule, 80)} is no rule by days, weeks, months or years; write one such as FREQ=WEEKLY;BYDAY=TU")
+        # The end of what takes whole days is a day (RFC 5545 §3.3.10).
+        self.rule = re.sub(r"(UNTIL=\d{8})T\d{6}Z?", r"\1", rule) if is_day else rule
+        self.ahead, self.lines = ahead, []
+        match = self.ZONE.fullmatch(zone)
+        rules = match and self.RULES.fullmatch(match.group(2))
+        self.name = match.group(1) if rules else f"UTC{self._distance(ahead)}"
+        if not is_day:
+            self.lines = ["BEGIN:VTIMEZONE", f"TZID:{self.name}", *self._observances(rules), "END:VTIMEZONE"]
+
+    @staticmethod
+    def _distance(of):
+        minutes = int(of.total_seconds()) // 60
+        return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}{abs(minutes) % 60:02}"
+
+    @staticmethod
+    def _west(text):
+        """How far a clock is ahead of UTC that POSIX says is so far behind it."""
+        hours, _, minutes = text.lstrip("+-").partition(":")
+        of = datetime.timedelta(hours=int(hours), minutes=int(minutes or 0))
+        return of if text.startswith("-") else -of
+
+    def _observances(self, rules):
+        """The distances of the clock from UTC, and on which days of a year each begins."""
+        if rules is None:
+            return self._observance("STANDARD", self.ahead, self.ahead, None)
+        usual = self._west(rules.group(1))
+        if rules.group(3) is None:
+            return self._observance("STANDARD", usual, usual, None)
+        summer = self._west(rules.group(2)) if rules.group(2) else usual + datetime.timedelta(hours=1)
+        begins, ends = rules.groups()[2:6], rules.groups()[6:10]
+        return self._observance("DAYLIGHT", usual, summer, begins) + self._observance("STANDARD", summer, usual, ends)
+
+    def _observance(self, kind, before, after, day):
+        begin, recurs = "19700101T000000", []
+        if day:
+            month, week, weekday, hour = (int(part) if part is not None else 2 for part in day)
+            if not (1 <= month <= 12 and 1 <= week <= 5 and weekday <= 6 and hour <= 23):
+                raise Refused("BadTime", "the clock of the household follows rules that cannot be written into a calendar")
+            rule = f"FREQ=YEARLY;BYMONTH={month};BYDAY={-1 if week == 5 else week}{WEEKDAYS[weekday - 1]}"
+            year = datetime.datetime(1970, 1, 1, hour)
+            begin = f"{next(iter(Rule.read(rule).occurrences(year, year, year + 366 * DAY, lambda at: at))):%Y%m%dT%H%M%S}"
+            recurs = [f"RRULE:{rule}"]
+        offsets = [f"TZOFFSETFROM:{self._distance(before)}", f"TZOFFSETTO:{self._distance(after)}"]
+        return [f"BEGIN:{kind}", f"DTSTART:{begin}", *offsets, *recurs, f"END:{kind}"]
+
+    def time_of(self, name, at, is_day):
+        """A time as the clock of the series shows it."""
+        return time_of(name, at, True) if is_day else f"{name};TZID={self.name}:{at + self.ahead:%Y%m%dT%H%M%S}"
+
+
+def written(uid, title, place, start, end, is_day, series=None):
+    """A calendar object with one event, or with a series of them."""
     lines = ["BEGIN:VEVENT", f"UID:{uid}", f"DTSTAMP:{stamp(datetime.datetime.now(UTC))}", f"SUMMARY:{escaped(title)}"]
-    lines += [time_of("DTSTART", start, is_day), time_of("DTEND", end, is_day), *([f"LOCATION:{escaped(place)}"] if place else [])]
+    at = series.time_of if series else time_of
+    lines += [at("DTSTART", start, is_day), at("DTEND", end, is_day), *([f"LOCATION:{escaped(place)}"] if place else [])]
+    lines += [f"RRULE:{series.rule}"] if series else []
     event = Event([Line(line) for line in lines], {}, datetime.timedelta())
     lines += [f"{MARK}:{fingerprint(event)}", "END:VEVENT"]
-    whole = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Metnos//EN", *lines, "END:VCALENDAR"]
+    whole = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Metnos//EN", *(series.lines if series else []), *lines, "END:VCALENDAR"]
     return "\r\n".join(map(folded, whole)) + "\r\n"
 
 

@@ -13,7 +13,7 @@ from metnos_web import HIDDEN, Refused, plain
 # Which properties of an event say in which call it was changed, and which lines stood there before.
 KEEP, WAS = "X-METNOS-CALL", "X-METNOS-WAS"
 # Which lines of an event are changed here, and put back; the most characters of them that an event is given to keep.
-CHANGED = ("DTSTART", "DTEND", "DURATION", "STATUS", MARK, KEEP, WAS)
+CHANGED = ("DTSTART", "DTEND", "DURATION", "STATUS", "EXDATE", MARK, KEEP, WAS)
 MOST_KEPT = 8_000
 # Words of a name that say nothing of which event is meant.
 NAMELESS = frozenset("the a an my our with at for of il lo la i gli le l un uno una con da dal dalla dall di del della dell dello per".split())
@@ -32,8 +32,9 @@ def words_of(text):
     return frozenset(re.findall(r"\w+", text.casefold())) - NAMELESS
 
 
-def single(account, args, begin, end, ahead):
-    """The one event of this time whose name holds the words that were said."""
+def single(account, args, begin, end, ahead, series=False):
+    """The one event of this time whose name holds the words that were said; where `series`, also one that comes again and again, as it
+    happens first in this time."""
     wanted, found = words_of(args["title"]), {}
     for calendar in account.chosen(args.get("calendar", "")):
         for href, text in account.objects(calendar, begin, end)[0]:
@@ -50,11 +51,11 @@ def single(account, args, begin, end, ahead):
     path, (calendar, named) = next(iter(found.items()))
     if not calendar.writable:
         raise Refused("NotWritable", f"the calendar {calendar.name} cannot be written with this account")
-    return standing(account, path, calendar, named[0])
+    return standing(account, path, calendar, named[0], series)
 
 
-def standing(account, path, calendar, happens=None):
-    """What stands at this address: an event that happens once, and to which nobody is invited."""
+def standing(account, path, calendar, happens=None, series=False):
+    """What stands at this address: an event to which nobody is invited, and that happens once; where `series`, or by one rule."""
     status, said, body = account.ask("GET", path)
     if status != 200:
         raise Refused("NotFound", "the event was taken away in this moment")
@@ -62,7 +63,8 @@ def standing(account, path, calendar, happens=None):
         found = Found(path, calendar, body.decode("utf-8"), said.get("ETag") or "", happens)
     except UnicodeError:
         raise Refused("ServerError", f"{account.site.place} has the event in letters that nobody reads") from None
-    if found.event is None or any(line.name in ("RRULE", "RDATE", "RECURRENCE-ID") for line in found.event.lines):
+    again = [line.name for line in found.event.lines if line.name in ("RRULE", "RDATE", "RECURRENCE-ID")] if found.event else ["RECURRENCE-ID"]
+    if again and not (series and again == ["RRULE"]):
         raise Refused("Repeats", "the event is one of a series, and changing a series is not done here")
     if any(line.name in ("ATTENDEE", "ORGANIZER") for line in found.event.lines):
         raise Refused("Invited", "others are invited to the event, and the server would write to them")

@@ -101,11 +101,43 @@ def zones(chance, count):
     return compared, differ
 
 
+# The rules of a clock as the household's zone has them, and as the system knows them.
+CLOCKS = {
+    "Europe/Rome": "CET-1CEST,M3.5.0,M10.5.0/3",
+    "America/New_York": "EST5EDT,M3.2.0,M11.1.0",
+    "Australia/Sydney": "AEST-10AEDT,M10.1.0,M4.1.0/3",
+    "Asia/Kolkata": "IST-5:30",
+    "America/Sao_Paulo": "<-03>3",
+}
+
+
+def series(chance, count):
+    """What is written as a series happens at the same time of day, in winter and in summer."""
+    compared, differ = 0, []
+    for name, rules in CLOCKS.items():
+        known = zoneinfo.ZoneInfo(name)
+        for _ in range(count):
+            local = datetime.datetime(2026, 1, 1) + datetime.timedelta(hours=chance.randrange(365 * 24), minutes=30)
+            there = local.replace(tzinfo=known).astimezone(datetime.timezone.utc)
+            if there.astimezone(known).replace(tzinfo=None) != local or 0 <= local.hour <= 3:
+                continue
+            start, ahead = there.replace(tzinfo=None), local - there.replace(tzinfo=None)
+            of = calendar.Series("FREQ=WEEKLY", f"{name} ({rules})", ahead, False)
+            text = calendar.written("u", "yoga", "", start, start + datetime.timedelta(hours=1), False, of)
+            found, unclear = calendar.happenings(text, start, start + datetime.timedelta(days=400), datetime.timedelta())
+            wanted = [(local + datetime.timedelta(weeks=week)).replace(tzinfo=known).astimezone(datetime.timezone.utc) for week in range(58)]
+            compared += len(found)
+            if unclear or [event["at"] for event in found] != [at.replace(tzinfo=None) for at in wanted]:
+                differ.append(f"{name} {local}")
+    return compared, differ
+
+
 def main():
     chance = random.Random(int(sys.argv[1]))
     compared, differ = rules(chance, 400)
     times, others = zones(chance, 500)
-    print(json.dumps({"occurrences": compared, "times": times, "differ": [*differ, *others][:20]}))
+    written, kept = series(chance, 40)
+    print(json.dumps({"occurrences": compared, "times": times, "written": written, "differ": [*differ, *others, *kept][:20]}))
 
 
 main()

@@ -697,6 +697,16 @@ pub fn at_home(arguments: &mut Map<String, Value>, input: &Value, zone: &str, of
             arguments.insert(name.to_owned(), Value::from(value));
         }
     }
+    for (_, value) in arguments.iter_mut().filter(|(name, _)| takes_series(input, name)) {
+        if let Some(text) = value.as_str().filter(|text| text.contains(";FREQ=")) {
+            *value = Value::from(words::when::in_zone(text.to_owned(), zone));
+        }
+    }
+}
+
+/// Whether this argument says how often something takes place, and by the clock of which zone.
+fn takes_series(input: &Value, name: &str) -> bool {
+    properties(input).and_then(|all| all[name]["pattern"].as_str()).is_some_and(|pattern| pattern.contains(";TZ="))
 }
 
 /// Whether a call has an argument for a time zone.

@@ -386,6 +386,7 @@ fn written_out(parts: &[Part], pick: &mut impl FnMut(usize) -> usize) -> Vec<Str
                     Some(SlotKind::Quoted) => "\"q\"",
                     Some(SlotKind::Zone | SlotKind::Town) => "London",
                     Some(SlotKind::Stretch | SlotKind::Appointment) => "tomorrow",
+                    Some(SlotKind::Repeating) => "every day",
                     Some(SlotKind::Event) => "dentist",
                     Some(SlotKind::Date) => "2026-01-02",
                     Some(SlotKind::Choice) => "sum",

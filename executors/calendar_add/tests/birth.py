@@ -8,6 +8,8 @@ def refused(name, error_class, **args):
 def cases():
     return [
         refused("a server that was not decided on cannot be reached", "Forbidden", title="dentist", when="2026-12-01T15:00:00+01:00", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
+        refused("nor for a series", "Forbidden", title="yoga", when="2026-12-01T18:00:00+01:00;FREQ=WEEKLY;BYDAY=TU;TZ=Europe/Rome (CET-1CEST,M3.5.0,M10.5.0/3)", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
+        refused("a rule that no calendar reckons is refused before connecting", "BadTime", title="yoga", when="2026-12-01;FREQ=WEEKLY;BYHOUR=8", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
         refused("nor for a whole day", "Forbidden", title="trip", when="2026-12-01", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
         refused("an invalid day is refused before connecting", "BadTime", title="trip", when="2026-02-30", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),
         refused("so is a day at the end of all calendars", "BadTime", title="trip", when="9999-12-31", keep="01HZZZZZZZZZZZZZZZZZZZZZZZ"),

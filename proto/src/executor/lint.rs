@@ -175,6 +175,7 @@ fn unfit(part: &Value, kind: Option<SlotKind>) -> Option<&'static str> {
             | SlotKind::Town
             | SlotKind::Stretch
             | SlotKind::Appointment
+            | SlotKind::Repeating
             | SlotKind::Event
             | SlotKind::Device
             | SlotKind::Entrance,

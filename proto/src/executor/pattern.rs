@@ -171,6 +171,8 @@ names! {
         Stretch = "stretch",
         /// When something is to take place: a day, or a time of one.
         Appointment = "appointment",
+        /// When something is to take place again and again: "every Tuesday at 18".
+        Repeating = "repeating",
         /// What takes place: words that begin with what people make appointments for.
         Event = "event",
         /// A device of the house, or all of a kind: a few words with what people have there. Nothing that leads into the house.

@@ -66,6 +66,7 @@ fn recurrences_and_zones_are_those_of_another_library() {
             .unwrap_or_else(|_| panic!("{}: is python3-dateutil installed?", String::from_utf8_lossy(&output.stderr)));
         assert_eq!(told["differ"], json!([]), "{told:#}");
         assert!(told["occurrences"].as_u64() > Some(3_000) && told["times"].as_u64() > Some(1_000), "{told:#}");
+        assert!(told["written"].as_u64() > Some(3_000), "{told:#}");
     }
 }
 
@@ -168,9 +169,21 @@ fn a_person_asks_for_the_calendar_adds_to_it_and_takes_that_back() {
 fn standing(world: &mut Outside) -> Vec<Vec<String>> {
     let all = world.ask(&json!({ "all": "anna" }));
     let told = |line: &&str| {
-        ["SUMMARY", "DTSTART", "DTEND", "DURATION", "STATUS", "LOCATION", "DESCRIPTION", "TRIGGER", "X-"]
-            .iter()
-            .any(|name| line.starts_with(name))
+        [
+            "SUMMARY",
+            "DTSTART",
+            "DTEND",
+            "DURATION",
+            "STATUS",
+            "LOCATION",
+            "DESCRIPTION",
+            "TRIGGER",
+            "X-",
+            "RRULE",
+            "EXDATE",
+        ]
+        .iter()
+        .any(|name| line.starts_with(name))
     };
     let mut events: Vec<Vec<String>> = all
         .as_array()
@@ -226,7 +239,7 @@ fn an_event_is_cancelled_and_moved_by_its_name_and_put_back_as_it_was() {
     for (words, wanted) in [
         ("cancel the meeting with Bea", "There are several events like that"),
         ("cancella la riunione con Bea", "Ci sono pi\u{f9} eventi"),
-        ("cancel the lesson with Swimming", "That event comes again and again"),
+        ("move the lesson with Swimming to tomorrow at 13", "That event comes again and again"),
         ("move lunch with Ada to tomorrow at 13", "Other people are invited"),
         ("cancel the concert", "I found no such event"),
     ] {
@@ -276,6 +289,59 @@ fn an_event_is_cancelled_and_moved_by_its_name_and_put_back_as_it_was() {
     let told = heard(&set, "undo");
     assert!(told.contains("It was changed since, so it could not be taken back"), "{told}");
     assert!(world.ask(&json!({ "all": "anna" })).to_string().contains("Tea with Bea"));
+    set.verify();
+}
+
+#[test]
+fn a_series_is_put_on_the_calendar_one_time_of_it_is_cancelled_and_both_are_taken_back() {
+    let mut world = world();
+    let set = set_of(&world);
+    let port = world.port("calendar");
+    assert_eq!(add(&set, port, "anna", &[], ANNA).0, 0);
+    let all = |world: &mut Outside| world.ask(&json!({ "all": "anna" })).to_string();
+    let empty = standing(&mut world);
+    for (words, wanted, rule) in [
+        ("put yoga on the calendar every Tuesday at 18", "18:00 to 19:00, then Tuesday", "RRULE:FREQ=WEEKLY;BYDAY=TU"),
+        (
+            "add choir to my calendar every other Monday from 20 to 22",
+            "20:00 to 22:00, then Monday",
+            "RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO",
+        ),
+        (
+            "metti in calendario pianoforte ogni mercoledì e venerdì alle 16:30 per 2 ore",
+            "dalle 16:30 alle 18:30, poi",
+            "RRULE:FREQ=WEEKLY;BYDAY=WE,FR",
+        ),
+        (
+            "metti il compleanno di Anna sul calendario ogni anno il 3 maggio",
+            "3 maggio",
+            "RRULE:FREQ=YEARLY;BYMONTH=5;BYMONTHDAY=3",
+        ),
+    ] {
+        let told = set.ask(words);
+        let stands = all(&mut world);
+        assert!(told.contains(wanted) && stands.contains(rule), "{words}: {told} {stands}");
+        let told = set.ask("undo");
+        assert!(told.contains("is off the calendar again"), "{words}: {told}");
+        assert_eq!(standing(&mut world), empty, "{words}");
+    }
+    // One time of a series: the next one, or that of the day which is named; the others stay.
+    let _ = set.ask("put yoga on the calendar every day at 18");
+    let whole = standing(&mut world);
+    let times = |set: &Instance| set.ask("what is on my calendar in the next 5 days").matches("yoga").count();
+    let before = times(&set);
+    assert!(before >= 4, "{before}");
+    for words in ["take yoga off my calendar tomorrow", "togli yoga dal calendario di dopodomani"] {
+        let told = set.ask(words);
+        assert!(told.contains("The other times stay") || told.contains("Le altre volte restano"), "{words}: {told}");
+    }
+    assert_eq!(times(&set), before - 2);
+    for left in [before - 1, before] {
+        let told = set.ask("undo");
+        assert!(told.contains("is on the calendar as it was before"), "{told}");
+        assert_eq!(times(&set), left);
+    }
+    assert_eq!(standing(&mut world), whole);
     set.verify();
 }
 

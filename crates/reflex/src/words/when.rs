@@ -163,6 +163,38 @@ pub fn appointment(words: &str, lang: Lang, (now, zone): (i64, &str)) -> Option<
     })
 }
 
+/// When something is to take place again and again by these words and nothing else: its first time as [`appointment`] has it, `;`
+/// and the rule (RFC 5545), then `;TZ=` and the zone of the clock by which it goes. `now` as for [`day`].
+#[must_use]
+pub fn repeating(words: &str, lang: Lang, (now, zone): (i64, &str)) -> Option<String> {
+    at_moment(now, |now| {
+        let reading = whole_reading(words.trim(), lang, now, zone)?;
+        let rule = reading.rrule.as_deref().filter(|rule| is_of_days(rule) && reading.counted_from.is_none())?;
+        let start = reading.start.as_ref().filter(|_| reading.kind == metnos_when::Kind::Recurrence)?;
+        let first = match (reading.grain?, reading.end.as_ref()) {
+            (Grain::Day, None) => start.date().to_string(),
+            (Grain::Hour | Grain::Minute, None) => rfc_3339(start),
+            (Grain::Hour | Grain::Minute, Some(end)) => format!("{}/{}", rfc_3339(start), rfc_3339(end)),
+            _ => return None,
+        };
+        Some(in_zone(format!("{first};{rule}"), zone))
+    })
+}
+
+/// Whether a rule goes by days, weeks, months or years, and names no other time of day than that of its first time.
+fn is_of_days(rule: &str) -> bool {
+    let is_finer =
+        |part: &str| part.starts_with("BYHOUR") || part.starts_with("BYMINUTE") || part.starts_with("BYSECOND");
+    let mut parts = rule.split(';');
+    parts.next().is_some_and(|every| matches!(every, "FREQ=DAILY" | "FREQ=WEEKLY" | "FREQ=MONTHLY" | "FREQ=YEARLY"))
+        && !parts.any(is_finer)
+}
+
+/// What takes place again and again, by the clock of this zone where nothing else is said.
+pub(crate) fn in_zone(text: String, zone: &str) -> String {
+    if zone.is_empty() || text.contains(";TZ=") { text } else { format!("{text};TZ={zone}") }
+}
+
 /// What numbers up to twelve are called, but for those that are also other words.
 const NUMBER_WORDS: &[(&str, u32)] = &[
     ("two", 2),

@@ -27,6 +27,8 @@ const MAX_NAME: usize = 8;
 const MAX_PLACE: usize = 4;
 /// The most words of a day.
 const MAX_DAY: usize = 8;
+/// The most words of what says how often something takes place.
+const MAX_REPEATING: usize = 14;
 /// The most words of a slot for a few words.
 const MAX_WORDS: usize = 6;
 /// What a file may be called before its name.
@@ -62,6 +64,13 @@ const NO_TOWN: &str = "today tomorrow tonight now morning afternoon evening nigh
     oggi domani dopodomani stasera stanotte adesso ora fine mattina pomeriggio sera notte settimana lunedi martedi mercoledi giovedi \
     venerdi sabato domenica qui qua li fuori casa cucina bagno camera stanza salotto soggiorno sala garage giardino cantina \
     soffitta frigo frigorifero freezer forno piscina acqua vasca doccia ufficio macchina auto serbatoio generale questo questa";
+
+/// What stands before a day or a time that comes again and again, and which these are.
+const EVERY: &str = "every each ogni tutti tutte";
+const OFTEN: &str = "day week month year weekday weekend morning afternoon evening night monday tuesday wednesday thursday friday saturday \
+    sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays other second two three giorno giorni settimana \
+    settimane mese mesi anno anni mattina mattine pomeriggio sera sere notte lunedi martedi mercoledi giovedi venerdi sabato sabati \
+    domenica domeniche due tre";
 
 /// What people make appointments for.
 const APPOINTMENTS: &str = "dentist doctor vet hairdresser haircut barber plumber electrician pediatrician physio optician lawyer \
@@ -153,6 +162,8 @@ pub enum Takes {
     Stretch,
     /// When something is to take place.
     Appointment,
+    /// When something is to take place again and again.
+    Repeating,
     /// What takes place.
     Event,
     /// A device of the house.
@@ -238,6 +249,7 @@ impl Takes {
             Some(SlotKind::Town) => Self::Town,
             Some(SlotKind::Stretch) => Self::Stretch,
             Some(SlotKind::Appointment) => Self::Appointment,
+            Some(SlotKind::Repeating) => Self::Repeating,
             Some(SlotKind::Event) => Self::Event,
             Some(SlotKind::Device) => Self::Device,
             Some(SlotKind::Entrance) => Self::Entrance,
@@ -310,8 +322,11 @@ impl Takes {
             Self::Choice(choices) => choice(request, at, choices, lang),
             Self::Zone => zones(request, at),
             Self::Town => towns(request, at, token, after),
-            Self::Stretch => times(request, at, |words| when::stretch(words, lang, request.words.now)),
-            Self::Appointment => times(request, at, |words| when::appointment(words, lang, request.words.now)),
+            Self::Stretch => times(request, at, MAX_DAY, |words| when::stretch(words, lang, request.words.now)),
+            Self::Appointment => times(request, at, MAX_DAY, |words| when::appointment(words, lang, request.words.now)),
+            Self::Repeating => {
+                times(request, at, MAX_REPEATING, |words| when::repeating(words, lang, request.words.now))
+            }
             Self::Event => events(request, at, token, after),
             Self::Device => devices(request, at, token, after, false),
             Self::Entrance => devices(request, at, token, after, true),
@@ -576,6 +591,9 @@ fn few(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> Vec
         let Some(one) = request.said.get(end - 1) else { break };
         let token = &request.words.tokens[one.token];
         let plain = one.is_word && !said::is_pronoun(&one.plain);
+        if end > at + 1 && is_how_often(request, end - 1) {
+            break;
+        }
         if !plain && !matches!(token.kind, Kind::Number | Kind::Date | Kind::Time) {
             break;
         }
@@ -588,6 +606,12 @@ fn few(request: &Request<'_>, at: usize, token: &Token<'_>, after: usize) -> Vec
         }
     }
     found
+}
+
+/// Whether the words from here on say how often: "every Tuesday", "tutti i martedì". They are no part of what a thing is called.
+fn is_how_often(request: &Request<'_>, at: usize) -> bool {
+    let is_one = |at: usize, of: &str| request.said.get(at).is_some_and(|one| is_one_of(&one.plain, of));
+    is_one(at, EVERY) && (is_one(at + 1, OFTEN) || is_one(at + 1, "i gli le the") && is_one(at + 2, OFTEN))
 }
 
 /// The name of a town: a few words of which none is a number, a time, or something of a house.
@@ -648,12 +672,12 @@ fn days(request: &Request<'_>, at: usize, token: &Token<'_>, lang: Lang) -> Vec<
 }
 
 /// Words of time, as `read` has them.
-fn times(request: &Request<'_>, at: usize, read: impl Fn(&str) -> Option<String>) -> Vec<Took> {
+fn times(request: &Request<'_>, at: usize, most: usize, read: impl Fn(&str) -> Option<String>) -> Vec<Took> {
     let said = |end: usize| -> Option<Took> {
         let words = request.between(at, end).filter(|_| request.is_edge(end))?;
         Some(Took::value(end, read(words)?))
     };
-    (at + 1..=request.len().min(at + MAX_DAY)).filter_map(said).collect()
+    (at + 1..=request.len().min(at + most)).filter_map(said).collect()
 }
 
 /// What takes place: a few words that begin with what people make appointments for.

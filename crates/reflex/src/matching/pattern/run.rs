@@ -280,6 +280,7 @@ impl Run<'_> {
             | Takes::Town
             | Takes::Stretch
             | Takes::Appointment
+            | Takes::Repeating
             | Takes::Event
             | Takes::Device
             | Takes::Entrance => true,
