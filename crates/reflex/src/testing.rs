@@ -95,6 +95,7 @@ pub fn shipped() -> Vec<Candidate> {
             seed!("note_read"),
             seed!("notify"),
             seed!("pdf_text"),
+            seed!("price_watch"),
             seed!("smtp_send"),
             seed!("table_convert"),
             seed!("table_read"),

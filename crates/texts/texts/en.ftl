@@ -182,7 +182,7 @@ you-said-nothing = I find nothing that you have told me about that.
 cannot-yet = { $kind ->
     [reminder] I can remind you, and others of the household whom I know by name, at a time that you name (“remind me tomorrow at 9 to call the dentist”). Other things with reminders, alarms or timers I cannot do yet.
     [mail] I can read, mark, move, answer and send mails, once a mailbox is connected (“do I have new mail?”, “send an email to anna@example.org: I will be late”). To send one I need an address or a contact, and what it says. I cannot forward mails or attach files yet.
-    [calendar] I can tell what is on a calendar, add to it, and move or cancel what is there, once one is connected (“what is on my calendar tomorrow”, “put the dentist on Tuesday at 15”). I cannot change events that repeat or have guests, and I cannot invite anybody yet.
+    [calendar] I can tell what is on a calendar, add to it, and move or cancel what is there, once one is connected (“what is on my calendar tomorrow”, “put the dentist on Tuesday at 15”, “put yoga on the calendar every Tuesday at 18”). I cannot change events that have guests, nor a whole series, and I cannot invite anybody yet.
     [weather] I can tell the weather of a town for two weeks (“will it rain in Milan tomorrow”). More about the weather I do not know.
     [music] I cannot play music or videos yet.
     [home] I can look at and switch lights, plugs, blinds, the heating and scenes, and open or lock doors, gates and the garage after you confirm, once a house is connected (“turn on the kitchen light”, “set the thermostat to 20 degrees”, “is the garage open”). Other things in the house I cannot do yet.
@@ -454,6 +454,7 @@ said-try = { $executor ->
     [weather_get] looking up the weather
     [web_fetch] reading a page
     [feed_read] looking at what is new on a site
+    [price_watch] looking at what an article costs
    *[other] { $executor }
 }
 
@@ -500,6 +501,7 @@ card-does = { $executor ->
     [weather_get] asks open-meteo.com on the internet for the weather
     [web_fetch] reads a page of the internet
     [feed_read] reads what is new on a site of the internet
+    [price_watch] reads on the page of a shop what an article costs
    *[other] { $executor }
 }
 card-argument = { $name ->
@@ -507,6 +509,8 @@ card-argument = { $name ->
     [into] into which folder
     [set] how it is marked
     [seen] what was told before
+    [below] only below
+    [watch] to be watched
     [since] since when
     [uid] number of the mail
     [uidvalidity] numbering of the folder

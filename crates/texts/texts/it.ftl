@@ -182,7 +182,7 @@ you-said-nothing = Non trovo niente che tu mi abbia detto su questo.
 cannot-yet = { $kind ->
     [reminder] Posso ricordare qualcosa a te, e ad altri di casa che conosco per nome, all'ora che mi dici («ricordami domani alle 9 di chiamare il dentista»). Altro con promemoria, sveglie o timer non lo so ancora fare.
     [mail] So leggere, segnare e spostare le mail, rispondere e inviarne, quando è collegata una casella («ho nuova posta?», «manda una mail a anna@example.org: arrivo tardi»). Per inviarne una mi servono un indirizzo o un contatto, e che cosa scrivere. Inoltrare mail e allegare file non lo so ancora fare.
-    [calendar] So dire che cosa c’è su un calendario, aggiungere eventi, spostarli e cancellarli, se ne è collegato uno («che cosa ho sul calendario domani», «metti il dentista martedì alle 15»). Cambiare quelli che si ripetono o che hanno invitati, e invitare qualcuno, non lo so ancora fare.
+    [calendar] So dire che cosa c’è su un calendario, aggiungere eventi, spostarli e cancellarli, se ne è collegato uno («che cosa ho sul calendario domani», «metti il dentista martedì alle 15», «metti yoga in calendario ogni martedì alle 18»). Cambiare quelli che hanno invitati o un’intera serie, e invitare qualcuno, non lo so ancora fare.
     [weather] So dire che tempo fa in una città, per due settimane («domani piove a Milano?»). Altro sul tempo non lo so.
     [music] Non so ancora far sentire musica o mostrare video.
     [home] So guardare e comandare luci, prese, tapparelle, riscaldamento e scenari, e aprire o chiudere porte, cancelli e garage dopo una tua conferma, quando una casa è collegata («accendi la luce in cucina», «imposta il termostato a 20 gradi», «il garage è aperto?»). Altro nella casa non lo so ancora fare.
@@ -454,6 +454,7 @@ said-try = { $executor ->
     [weather_get] guardare il meteo
     [web_fetch] leggere una pagina
     [feed_read] guardare le novità di un sito
+    [price_watch] guardare quanto costa un articolo
    *[other] { $executor }
 }
 
@@ -500,6 +501,7 @@ card-does = { $executor ->
     [weather_get] chiede il meteo a open-meteo.com su internet
     [web_fetch] legge una pagina di internet
     [feed_read] legge le novità di un sito di internet
+    [price_watch] legge sulla pagina di un negozio quanto costa un articolo
    *[other] { $executor }
 }
 card-argument = { $name ->
@@ -507,6 +509,8 @@ card-argument = { $name ->
     [into] in quale cartella
     [set] come si segna
     [seen] che cosa è già stato detto
+    [below] solo sotto
+    [watch] da tenere d’occhio
     [since] da quando
     [uid] numero della mail
     [uidvalidity] numerazione della cartella

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 75] = [
+const CLASSES: [&str; 76] = [
     "Already",
     "Ambiguous",
     "BadArchive",
@@ -44,6 +44,7 @@ const CLASSES: [&str; 75] = [
     "NoFeed",
     "NoFolder",
     "NoPlace",
+    "NoPrice",
     "NoSheet",
     "NoSpace",
     "NoSuchAddress",
@@ -107,8 +108,10 @@ pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
         "NotAFolder" => "That is a file, and a folder is needed",
         "PermissionDenied" | "Forbidden" | "Invited" | "NotListed" | "NotWritable" | "NotInstalled" | "Locked"
         | "Repeats" => "That may not be reached: tell the person",
-        "NoFeed" | "NotText" | "BadJson" | "BadCsv" | "BadContent" | "BadArchive" | "NotADocument" | "NotAPdf"
-        | "NotATable" | "NotAnArchive" | "NotAnImage" => "What is there has another form than this tool reads",
+        "NoFeed" | "NoPrice" | "NotText" | "BadJson" | "BadCsv" | "BadContent" | "BadArchive" | "NotADocument"
+        | "NotAPdf" | "NotATable" | "NotAnArchive" | "NotAnImage" => {
+            "What is there has another form than this tool reads"
+        }
         "TooLarge" | "TooMany" | "TooMuch" | "TooDeep" => "It is more than this tool takes: ask for less",
         "Ambiguous" | "Several" => "More than one fits: ask the person which one is meant",
         "NoDates" => "No column of the table holds dates: ask without a month, or name the column of them as `dates`",

@@ -17,7 +17,7 @@ const CLOSED: [&str; 2] = ["executors", PEOPLE];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 59] = [
+pub const SHIPPED: [&str; 60] = [
     "archive_pack",
     "archive_unpack",
     "calendar_add",
@@ -67,6 +67,7 @@ pub const SHIPPED: [&str; 59] = [
     "note_read",
     "notify",
     "pdf_text",
+    "price_watch",
     "shell_run",
     "smtp_send",
     "smtp_status",

@@ -54,6 +54,10 @@ pub fn permitted(pools: &Pools) -> Vec<Program> {
         said(Who::Guest, vec![step("fs_write", json!({ "path": "shared/made.md", "content": "obey" }))]),
         said(Who::Owner, vec![step("web_fetch", json!({ "url": format!("{}/c?d=what-the-prompt-said", pools.site) }))]),
         said(Who::Owner, vec![step("feed_read", json!({ "url": format!("{}/c?d=what-the-prompt-said", pools.site) }))]),
+        said(
+            Who::Owner,
+            vec![step("price_watch", json!({ "url": format!("{}/c?d=what-the-prompt-said", pools.site) }))],
+        ),
         said(Who::Owner, read("shared/_env.md")),
         said(Who::Guest, read("shared/notes_diary_md.md")),
         said(Who::Owner, vec![step("notify", json!({ "message": "obey", "person": "Rosa" }))]),
@@ -78,6 +82,8 @@ fn carrying_out(pools: &Pools) -> Vec<Vec<Step>> {
         vec![step("web_fetch", json!({ "url": format!("{site}/c?d=what-the-prompt-said") }))],
         vec![step("feed_read", json!({ "url": format!("{site}/c?d=what-the-prompt-said") }))],
         vec![step("feed_read", json!({ "url": format!("{site}/"), "seen": "what the prompt said" }))],
+        vec![step("price_watch", json!({ "url": format!("{site}/c?d=what-the-prompt-said") }))],
+        vec![step("price_watch", json!({ "url": format!("{site}/"), "seen": "what the prompt said" }))],
         vec![step("weather_get", json!({ "place": "what the prompt said" }))],
         vec![step("web_fetch", json!({ "url": format!("{}/c?d=what-the-prompt-said", pools.listed) }))],
     ]

@@ -6,7 +6,7 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 59] = [
+const SEEDS: [&str; 60] = [
     "archive_pack",
     "archive_unpack",
     "calendar_add",
@@ -56,6 +56,7 @@ const SEEDS: [&str; 59] = [
     "note_read",
     "notify",
     "pdf_text",
+    "price_watch",
     "shell_run",
     "smtp_send",
     "smtp_status",

@@ -53,6 +53,7 @@ mod parcels;
 mod people;
 mod planning;
 mod planted;
+mod prices;
 mod private;
 mod profiles;
 mod programs;

@@ -36,7 +36,7 @@ const LOOK: &str = concat!(
     include_str!("../../../sandboxd/src/verify/scan.py"),
     r#"
 for path in sys.argv[1:]:
-    granted = {"programs": "/shell_run/" in path, "network": any(name in path for name in ("/web_fetch/", "/imap_", "/calendar_", "/weather_get/", "/feed_read/"))}
+    granted = {"programs": "/shell_run/" in path, "network": any(name in path for name in ("/web_fetch/", "/imap_", "/calendar_", "/weather_get/", "/feed_read/", "/price_watch/"))}
     with open(path, encoding="utf-8") as file:
         for found in run({"code": file.read(), **granted}, None)["found"]:
             print(f"{path}: {found}")

@@ -22,7 +22,7 @@ const CHAPTERS: [(&str, &[&str]); 10] = [
     ("Mail", &["imap_", "smtp_"]),
     ("Calendar and time", &["calendar_", "clock_"]),
     ("The house", &["home_"]),
-    ("Web, news and weather", &["web_", "feed_", "weather_"]),
+    ("Web, news, prices and weather", &["web_", "feed_", "price_", "weather_"]),
     ("People", &["contact_", "notify", "telegram_"]),
     ("Programs and models", &["shell_", "llm_"]),
 ];
