@@ -28,6 +28,10 @@ pub enum InstanceQuestion {
     GoodNight,
     /// Which languages are understood.
     Languages,
+    /// What is remembered of the caller.
+    Memory,
+    /// Who else reads what the caller says.
+    Privacy,
     /// That something was wrong.
     Wrong,
 }
@@ -296,6 +300,88 @@ const MOOD: [(&str, Lang); 32] = [
     ("che giornataccia", Lang::It),
 ];
 
+const MEMORY: [(&str, Lang); 37] = [
+    ("forget me", Lang::En),
+    ("forget everything", Lang::En),
+    ("forget everything about me", Lang::En),
+    ("forget all about me", Lang::En),
+    ("forget what you know about me", Lang::En),
+    ("forget all you know about me", Lang::En),
+    ("delete everything about me", Lang::En),
+    ("delete my data", Lang::En),
+    ("dimenticami", Lang::It),
+    ("dimentica tutto", Lang::It),
+    ("dimentica tutto su di me", Lang::It),
+    ("dimentica tutto di me", Lang::It),
+    ("dimentica quello che sai di me", Lang::It),
+    ("cancella tutto su di me", Lang::It),
+    ("cancella i miei dati", Lang::It),
+    ("what do you know about me", Lang::En),
+    ("what do you know of me", Lang::En),
+    ("what do you remember", Lang::En),
+    ("what do you remember about me", Lang::En),
+    ("what do you remember of me", Lang::En),
+    ("what have you stored about me", Lang::En),
+    ("what do you keep about me", Lang::En),
+    ("what do you remember of what i said", Lang::En),
+    ("do you remember what i say", Lang::En),
+    ("do you remember me", Lang::En),
+    ("what is in your memory", Lang::En),
+    ("cosa sai di me", Lang::It),
+    ("che cosa sai di me", Lang::It),
+    ("cosa ricordi di me", Lang::It),
+    ("che cosa ricordi di me", Lang::It),
+    ("cosa ti ricordi di me", Lang::It),
+    ("cosa ricordi", Lang::It),
+    ("che cosa ricordi", Lang::It),
+    ("cosa hai in memoria", Lang::It),
+    ("ti ricordi di me", Lang::It),
+    ("ricordi quello che dico", Lang::It),
+    ("cosa tieni in memoria", Lang::It),
+];
+
+const PRIVACY: [(&str, Lang); 39] = [
+    ("who can read what i say", Lang::En),
+    ("who can read what i write", Lang::En),
+    ("who can see what i say", Lang::En),
+    ("who can see what i write", Lang::En),
+    ("who reads this", Lang::En),
+    ("who can read this", Lang::En),
+    ("who else can read this", Lang::En),
+    ("can others read this", Lang::En),
+    ("can anybody else read this", Lang::En),
+    ("can anyone else read this", Lang::En),
+    ("is this private", Lang::En),
+    ("is what i say private", Lang::En),
+    ("is my data private", Lang::En),
+    ("is my data safe", Lang::En),
+    ("are my data private", Lang::En),
+    ("do you tell others what i say", Lang::En),
+    ("are you listening to us", Lang::En),
+    ("are you listening", Lang::En),
+    ("do you listen to us", Lang::En),
+    ("do you record us", Lang::En),
+    ("are you spying on me", Lang::En),
+    ("chi può leggere quello che scrivo", Lang::It),
+    ("chi può leggere quello che dico", Lang::It),
+    ("chi può vedere quello che scrivo", Lang::It),
+    ("chi legge quello che scrivo", Lang::It),
+    ("chi altro può leggere", Lang::It),
+    ("è privato", Lang::It),
+    ("è riservato", Lang::It),
+    ("quello che dico è privato", Lang::It),
+    ("i miei dati sono al sicuro", Lang::It),
+    ("i miei dati sono privati", Lang::It),
+    ("lo dici agli altri", Lang::It),
+    ("mi ascolti", Lang::It),
+    ("ci ascolti", Lang::It),
+    ("ci stai ascoltando", Lang::It),
+    ("mi stai ascoltando", Lang::It),
+    ("mi spii", Lang::It),
+    ("ci registri", Lang::It),
+    ("gli altri possono leggere", Lang::It),
+];
+
 const LANGUAGES: [(&str, Lang); 28] = [
     ("do you speak italian", Lang::En),
     ("do you speak english", Lang::En),
@@ -383,7 +469,7 @@ fn whole(text: &str) -> Option<(InstanceQuestion, Lang)> {
     known(&said).or_else(|| known(without_lead)).or_else(|| without_tail(&said))
 }
 
-const LISTS: [(InstanceQuestion, &[(&str, Lang)]); 12] = [
+const LISTS: [(InstanceQuestion, &[(&str, Lang)]); 14] = [
     (InstanceQuestion::Quiet, &QUIET),
     (InstanceQuestion::Mood, &MOOD),
     (InstanceQuestion::Itself, &ITSELF),
@@ -395,6 +481,8 @@ const LISTS: [(InstanceQuestion, &[(&str, Lang)]); 12] = [
     (InstanceQuestion::Goodbye, &GOODBYE),
     (InstanceQuestion::GoodNight, &GOOD_NIGHT),
     (InstanceQuestion::Languages, &LANGUAGES),
+    (InstanceQuestion::Memory, &MEMORY),
+    (InstanceQuestion::Privacy, &PRIVACY),
     (InstanceQuestion::Wrong, &WRONG),
 ];
 
@@ -409,6 +497,8 @@ mod tests {
         assert_eq!(about("Approva tutto!"), Some((InstanceQuestion::Approving, Lang::It)));
         assert_eq!(about("vado a letto, a domani!"), Some((InstanceQuestion::GoodNight, Lang::It)));
         assert_eq!(about("ma tu chi saresti?"), Some((InstanceQuestion::Butler, Lang::It)));
+        assert_eq!(about("What do you know about me?"), Some((InstanceQuestion::Memory, Lang::En)));
+        assert_eq!(about("Chi può leggere quello che scrivo?"), Some((InstanceQuestion::Privacy, Lang::It)));
         assert_eq!(about("Do you speak Italian as well?"), Some((InstanceQuestion::Languages, Lang::En)));
         for other in [
             "approve it, bye",

@@ -316,6 +316,8 @@ impl Reflex<'_> {
                 instance_questions::InstanceQuestion::Mood => answer::speech::mood(lang, &self.envelope.home),
                 instance_questions::InstanceQuestion::Wrong => answer::speech::sorry(lang),
                 instance_questions::InstanceQuestion::Languages => answer::speech::languages(lang),
+                instance_questions::InstanceQuestion::Memory => answer::speech::memory(lang),
+                instance_questions::InstanceQuestion::Privacy => answer::speech::privacy(lang),
                 instance_questions::InstanceQuestion::Person if self.envelope.home.person.is_empty() => {
                     let said = dialogue::introduction(self.envelope, lang);
                     said.unwrap_or_else(|| answer::speech::who_you_are(lang, &self.envelope.home))

@@ -118,6 +118,8 @@ keys! {
     ChanceNumber = "chance-number" ("number"),
     ChanceChoice = "chance-choice" ("choice"),
     Languages = "languages" (),
+    MemoryOfYou = "memory-of-you" (),
+    Privacy = "privacy" (),
     Sorry = "sorry" (),
     GoodNight = "good-night" ("person"),
     Day = "day" ("weekday", "day", "month", "year"),

@@ -207,6 +207,8 @@ chance-number = { $number }.
 chance-choice = I choose { $choice }.
 looked-up = I cannot answer that by myself, but this stands in your files:
 sorry = I am sorry. Say “undo” to take back what I did last, and tell me again in other words.
+memory-of-you = I keep what you say to me and what I answer, encrypted with a key of your own. “What did I say today?” shows it, “forget what I just said” takes it out for good, and the page has all of it under Memory. Your notes and lists are files: “what did I note?”. What I am to do for you: “what is planned?”.
+privacy = What you say to me I show to nobody else of the household. Whoever looks after this machine can break that seal, and then I tell you at once. In a group, all its members read. What you put on the household’s lists and notes, the household reads; “note that …” and “my private list” are for you alone. Where a language model is set up, it is shown what it needs for an answer. I hear only what is written to me.
 languages = I understand English and Italian. Write in either; I answer in the same.
 good-night = Good night{ $person ->
     [none] {""}

@@ -207,6 +207,8 @@ chance-number = { $number }.
 chance-choice = Scelgo { $choice }.
 looked-up = Da solo non so rispondere, ma nei tuoi file c’è scritto:
 sorry = Mi dispiace. Di’ «annulla» per annullare l’ultima cosa che ho fatto, e dimmelo con altre parole.
+memory-of-you = Tengo quello che mi dici e quello che ti rispondo, cifrato con una chiave tutta tua. «Cosa ho detto oggi?» te lo mostra, «dimentica quello che ho detto» lo toglie per sempre, e sulla pagina lo trovi tutto in Memoria. Le tue note e liste sono file: «cosa ho annotato?». Quello che devo fare per te: «cosa è in programma?».
+privacy = Quello che mi dici non lo mostro a nessun altro in casa. Chi si occupa di questa macchina può rompere quel sigillo, e allora te lo dico subito. In un gruppo leggono tutti i suoi membri. Quello che metti nelle liste e nelle note di casa lo legge la casa; «annota che …» e «la mia lista privata» sono solo per te. Se è configurato un modello linguistico, gli mostro quello che serve per rispondere. Sento solo quello che mi si scrive.
 languages = Capisco l’italiano e l’inglese. Scrivimi come preferisci: ti rispondo nella stessa lingua.
 good-night = Buonanotte{ $person ->
     [none] {""}

@@ -273,6 +273,18 @@ pub fn languages(lang: Lang) -> String {
     say(lang, Key::Languages) + "\n"
 }
 
+/// What is remembered of the person, and how it is looked at and forgotten.
+#[must_use]
+pub fn memory(lang: Lang) -> String {
+    say(lang, Key::MemoryOfYou) + "\n"
+}
+
+/// Who reads what the person says, and who does not.
+#[must_use]
+pub fn privacy(lang: Lang) -> String {
+    say(lang, Key::Privacy) + "\n"
+}
+
 /// What stands above the lines that were found for a question which is not understood.
 #[must_use]
 pub fn found(lang: Lang) -> String {

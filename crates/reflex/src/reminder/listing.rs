@@ -41,6 +41,10 @@ const AGENDA: &str = "
     [is] [there] anything|something [on|due|planned|scheduled|to] [do] [for] [me|us]
     [what is|s] my|our agenda|plan|schedule
     cosa|che devo|dobbiamo fare
+    cosa|che si fa
+    che cosa si fa
+    cosa|che facciamo
+    che cosa facciamo
     che cosa devo|dobbiamo fare
     cosa|che ho|abbiamo [da|in] [fare|programma|agenda]
     che cosa ho|abbiamo [da|in] [fare|programma|agenda]

@@ -94,6 +94,7 @@ impl Reader<'_> {
                 let root = |value: f64| if value < 0.0 { Err(NoValue::Root) } else { Ok(value.sqrt()) };
                 Some(self.part()?.and_then(root))
             }
+            Kind::Raised(power) => Some(self.part()?.map(|value| value.powf(power))),
             Kind::Open => {
                 let inner = self.sum()?;
                 self.takes(&Kind::Close).then_some(inner)

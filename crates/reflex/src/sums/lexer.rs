@@ -26,6 +26,8 @@ pub(super) enum Kind {
     Root,
     /// `squared`: to the power of this.
     To(f64),
+    /// `the square of`: what follows, to the power of this.
+    Raised(f64),
     Money,
     Word,
 }
@@ -42,7 +44,7 @@ pub(super) struct Lexeme {
 }
 
 /// Phrases that stand for signs, longest first where one begins with another.
-const PHRASES: [(&str, Kind); 49] = [
+const PHRASES: [(&str, Kind); 61] = [
     ("multiplied by", Kind::Times),
     ("times", Kind::Times),
     ("moltiplicato per", Kind::Times),
@@ -67,6 +69,14 @@ const PHRASES: [(&str, Kind); 49] = [
     ("alla seconda", Kind::To(2.0)),
     ("al cubo", Kind::To(3.0)),
     ("alla terza", Kind::To(3.0)),
+    ("the square of", Kind::Raised(2.0)),
+    ("square of", Kind::Raised(2.0)),
+    ("il quadrato di", Kind::Raised(2.0)),
+    ("quadrato di", Kind::Raised(2.0)),
+    ("the cube of", Kind::Raised(3.0)),
+    ("cube of", Kind::Raised(3.0)),
+    ("il cubo di", Kind::Raised(3.0)),
+    ("cubo di", Kind::Raised(3.0)),
     ("the square root of", Kind::Root),
     ("square root of", Kind::Root),
     ("la radice quadrata di", Kind::Root),
@@ -90,6 +100,10 @@ const PHRASES: [(&str, Kind); 49] = [
     ("twice", Kind::Part(2.0)),
     ("il doppio di", Kind::Part(2.0)),
     ("off", Kind::Off),
+    ("tip on", Kind::Of),
+    ("di mancia su", Kind::Of),
+    ("on", Kind::Of),
+    ("su", Kind::Of),
     ("of", Kind::Of),
     ("di", Kind::Of),
 ];

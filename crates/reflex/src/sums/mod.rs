@@ -16,13 +16,22 @@ const MAX_BYTES: usize = 200;
 const MAX_LEXEMES: usize = 40;
 
 /// With what a person asks for a sum, longest first where one begins with another.
-const FRAMES: [&str; 40] = [
+const FRAMES: [&str; 49] = [
     "can you tell me what",
     "could you tell me what",
     "do you know what",
     "tell me how much is",
     "tell me what",
     "what is the result of",
+    "what is a tip of",
+    "how much is a tip of",
+    "a tip of",
+    "tip of",
+    "quanto e una mancia del",
+    "quant e una mancia del",
+    "una mancia del",
+    "la mancia del",
+    "mancia del",
     "what is",
     "what s",
     "whats",
@@ -103,7 +112,7 @@ fn framed(all: &[Lexeme]) -> usize {
     let longest = FRAMES.iter().filter_map(|frame| lexer::opens(all, frame)).max().unwrap_or(0);
     // "what is the 15% of 80", "quanto fa il 20% di 50".
     let is_article =
-        |next: &&Lexeme| next.kind == Kind::Word && matches!(next.word.as_str(), "the" | "il" | "lo" | "l");
+        |next: &&Lexeme| next.kind == Kind::Word && matches!(next.word.as_str(), "the" | "a" | "il" | "lo" | "l");
     let article = longest > 0 && all.get(longest).filter(is_article).is_some();
     longest + usize::from(article)
 }
@@ -185,6 +194,9 @@ mod tests {
             ("what is a third of 90", "a third of 90 = 30"),
             ("what is 9 squared", "9 squared = 81"),
             ("square root of 144", "square root of 144 = 12"),
+            ("square of 12", "square of 12 = 144"),
+            ("tip of 15% on 60", "15% on 60 = 9"),
+            ("how much is a 15% tip on 60 euros?", "15% tip on 60 euros = 9 euros"),
             ("what's the square root of 2", "the square root of 2 ≈ 1.4142"),
             ("what is 0.1 + 0.2", "0.1 + 0.2 = 0.3"),
             ("1,200 plus 300", "1,200 plus 300 = 1500"),
@@ -203,6 +215,8 @@ mod tests {
             ("quanto fa 1.200 più 300", "1.200 più 300 = 1500"),
             ("la metà di 30", "la metà di 30 = 15"),
             ("radice quadrata di 81", "radice quadrata di 81 = 9"),
+            ("cubo di 3", "cubo di 3 = 27"),
+            ("mancia del 10% su 45 euro", "10% su 45 euro = 4,5 euro"),
             ("due più due", "due più due = 4"),
             ("venticinque meno cinque", "venticinque meno cinque = 20"),
             ("quanto fa 7 alla seconda", "7 alla seconda = 49"),
