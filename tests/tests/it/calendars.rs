@@ -293,7 +293,7 @@ fn an_event_is_cancelled_and_moved_by_its_name_and_put_back_as_it_was() {
 }
 
 #[test]
-fn a_series_is_put_on_the_calendar_one_time_of_it_is_cancelled_and_both_are_taken_back() {
+fn series_is_added_one_time_of_it_cancelled_and_both_are_taken_back() {
     let mut world = world();
     let set = set_of(&world);
     let port = world.port("calendar");

@@ -335,6 +335,7 @@ const COMMANDS: &[(&str, How)] = &[
         "metnosctl people change Luca --may-call fs_append --may-call note_add",
         By("tests/tests/it/family.rs", "\"--may-call\", \"fs_append\", \"--may-call\", \"note_add\""),
     ),
+    ("metnosctl people join", By("tests/tests/it/shapes.rs", "[\"people\", \"join\"")),
     ("metnosctl people join Marco telegram:5100", By("tests/tests/it/shapes.rs", "[\"people\", \"join\"")),
     ("metnosctl pairing approve telegram CODE", By("tests/tests/it/bot.rs", "[\"pairing\", \"approve\", \"telegram\"")),
     (
