@@ -50,6 +50,7 @@ export class Problem extends Error {
 /**
  * @typedef {object} Exchange
  * @property {string} turn
+ * @property {string} channel
  * @property {number} at_ms
  * @property {string} said
  * @property {string} answer
@@ -111,6 +112,13 @@ export const api = {
   turn: (turn) => ask("GET", `/v1/turns/${turn}`),
   /** @param {string} turn @returns {Promise<{lines: number}>} */
   forget: (turn) => ask("DELETE", `/v1/turns/${turn}/words`),
+  /**
+   * What is remembered of oneself.
+   * @param {string} words
+   * @param {number} cursor
+   * @returns {Promise<{turns: Exchange[], next: number | null}>}
+   */
+  memory: (words, cursor) => ask("GET", `/v1/memory?words=${encodeURIComponent(words)}&cursor=${cursor}&limit=30`),
   /** @param {number} number */
   cancel: (number) => ask("DELETE", `/v1/schedules/${number}`),
   /**

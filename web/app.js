@@ -7,6 +7,7 @@ import { speak, t } from "./sentences.js";
 import * as abilities from "./views/abilities.js";
 import * as book from "./views/book.js";
 import * as house from "./views/house.js";
+import * as memory from "./views/memory.js";
 import * as mnestome from "./views/mnestome.js";
 import * as plans from "./views/plans.js";
 import * as today from "./views/today.js";
@@ -16,7 +17,7 @@ import * as waiting from "./views/waiting.js";
 /** @typedef {import("./api.js").Card} Card */
 /** @typedef {import("./api.js").Told} Told */
 
-const VIEWS = { today, waiting, plans, book, abilities, mnestome, house };
+const VIEWS = { today, waiting, plans, memory, book, abilities, mnestome, house };
 /** @typedef {keyof typeof VIEWS} ViewName */
 const NAMES = /** @type {ViewName[]} */ (Object.keys(VIEWS));
 /** The form of a code, behind the `#` of a link that leads in. */

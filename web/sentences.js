@@ -5,6 +5,7 @@ const WORDS = {
   today: ["Today", "Oggi"],
   waiting: ["Waiting", "In attesa"],
   plans: ["Plans", "Programmi"],
+  memory: ["Memory", "Memoria"],
   book: ["Book", "Registro"],
   abilities: ["Abilities", "Capacità"],
   mnestome: ["Mnestome", "Mnestoma"],
@@ -107,6 +108,23 @@ const WORDS = {
   state_done: ["given", "dato"],
   state_unsure: ["may not have arrived", "forse non è arrivato"],
 
+  memory_help: [
+    "What you have said to Metnos, here and elsewhere, and what it answered. Nobody else is shown it. What you forget is taken out for good.",
+    "Quello che hai detto a Metnos, qui e altrove, e che cosa ha risposto. Non lo vede nessun altro. Quello che dimentichi è tolto per sempre.",
+  ],
+  memory_search: ["Search in it", "Cerca"],
+  memory_none: ["Nothing is remembered here", "Qui non c'è niente in memoria"],
+  memory_none_more: ["What you say to Metnos stands here afterwards.", "Quello che dici a Metnos poi si trova qui."],
+  memory_not_found: ["Nothing was found with these words", "Con queste parole non c'è niente"],
+  memory_not_found_more: ["Try fewer words, or look further back.", "Prova con meno parole, o guarda più indietro."],
+  memory_back: ["Look further back", "Guarda più indietro"],
+  memory_elsewhere: [
+    "What you had planned stands in Plans; your notes and lists are files: “what did I note”, “my private list”.",
+    "Quello che hai programmato sta in Programmi; le tue note e liste sono file: «cosa ho annotato», «la mia lista privata».",
+  ],
+  on_cli: ["at the terminal", "al terminale"],
+  on_http: ["on a page", "su una pagina"],
+  on_telegram: ["on Telegram", "su Telegram"],
   book_none: ["Nothing has happened yet", "Non è ancora successo niente"],
   book_help: [
     "Everything that happens is written down in a chain that nobody can change. What was said stays between those who said it.",

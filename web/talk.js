@@ -85,6 +85,18 @@ export class Talk {
   }
 
   /**
+   * The words of a turn were forgotten.
+   * @param {string} turn
+   */
+  forgotten(turn) {
+    const item = this.find(turn);
+    if (item) {
+      Object.assign(item, { said: "", text: "", why: "", redacted: true });
+      this.changed(item);
+    }
+  }
+
+  /**
    * Something is being said; its turn is named once the door has opened it.
    * @param {string} said
    */

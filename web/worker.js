@@ -17,6 +17,7 @@ const FILES = [
   "/views/plans.js",
   "/views/book.js",
   "/views/abilities.js",
+  "/views/memory.js",
   "/views/mnestome.js",
   "/views/house.js",
   "/manifest.webmanifest",

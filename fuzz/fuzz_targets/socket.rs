@@ -21,6 +21,7 @@ fuzz_target!(|bytes: Vec<u8>| {
     let _ = ws::read(&bytes);
     let text = String::from_utf8_lossy(&bytes);
     let _ = views::page(Some(&text));
+    let _ = views::looked_for(Some(&text));
     let mut parts = text.splitn(4, '\n');
     let mut part = || parts.next().unwrap_or_default();
     let claim = Claim { id: part(), timestamp: part(), signature: part() };

@@ -262,7 +262,6 @@ async function beside(aside, butler) {
 function forgetOf(item, butler) {
   return asking(t("forget"), t("forget_sure"), item.said, async () => {
     await api.forget(item.turn);
-    Object.assign(item, { said: "", text: "", why: "", redacted: true });
-    butler.talk.changed(item);
+    butler.talk.forgotten(item.turn);
   });
 }

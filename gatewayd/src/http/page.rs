@@ -53,6 +53,7 @@ const FILES: &[PageFile] = files![
     "/views/plans.js" SCRIPT "views/plans.js",
     "/views/book.js" SCRIPT "views/book.js",
     "/views/abilities.js" SCRIPT "views/abilities.js",
+    "/views/memory.js" SCRIPT "views/memory.js",
     "/views/mnestome.js" SCRIPT "views/mnestome.js",
     "/views/house.js" SCRIPT "views/house.js",
     "/worker.js" SCRIPT "worker.js",

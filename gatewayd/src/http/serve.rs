@@ -150,6 +150,7 @@ async fn answer(
         | Route::Status
         | Route::Leave
         | Route::Turns
+        | Route::Memory
         | Route::Executors
         | Route::Mnests
         | Route::Audit
@@ -177,6 +178,7 @@ async fn answer(
         Route::Mnests => ok(&views::mnests(http, &caller, views::page(query)?).await?),
         Route::Audit => ok(&views::audit(http, &caller, views::page(query)?).await?),
         Route::Turns => ok(&views::turns(http, &caller, views::page(query)?).await?),
+        Route::Memory => ok(&views::memory(http, &caller, query).await?),
         Route::Schedules => ok(&views::schedules(http, &caller, views::page(query)?).await?),
         Route::Cancel(number) => ok(&views::cancel(http, &caller, number).await?),
         Route::Say => say(http, head, &caller, read(&object(head, body).await?)?).await,

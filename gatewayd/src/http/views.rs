@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
 use metnos_proto::doc::schedule::ScheduleList;
-use metnos_proto::msg::people::{MAX_PAGE, ViewRequest, ViewSubject};
+use metnos_proto::msg::people::{MAX_LOOKED_FOR, MAX_PAGE, ViewRequest, ViewSubject};
 use serde::de::DeserializeOwned;
 
 use super::{Caller, Http};
@@ -17,7 +17,7 @@ use crate::hooks::signed::{Claim, is_good};
 use crate::hooks::{Firing, MAX_DATA};
 use crate::http::documents::problem::Problem;
 use crate::http::documents::{
-    AuditPage, ExecutorsPage, HookTaken, MnestsPage, SchedulesChanged, SchedulesPage, TurnsPage,
+    AuditPage, ExecutorsPage, HookTaken, MemoryPage, MnestsPage, SchedulesChanged, SchedulesPage, TurnsPage,
 };
 use crate::http::request::body;
 
@@ -64,8 +64,18 @@ async fn look<T: DeserializeOwned>(
     at: ViewSubject,
     wanted: PageRequest,
 ) -> Result<(Vec<T>, Option<u64>), Problem> {
+    look_for(http, caller, at, (wanted, String::new())).await
+}
+
+/// The same with the words that are looked for.
+async fn look_for<T: DeserializeOwned>(
+    http: &Http,
+    caller: &Caller,
+    at: ViewSubject,
+    (wanted, words): (PageRequest, String),
+) -> Result<(Vec<T>, Option<u64>), Problem> {
     let (channel, sender) = (caller.voice.speaker.channel, caller.digest.clone());
-    let ask = ViewRequest { channel, sender, at, from: wanted.cursor, lines: wanted.limit };
+    let ask = ViewRequest { channel, sender, at, from: wanted.cursor, lines: wanted.limit, words };
     let (lines, next) = http.door.look(ask).await?;
     Ok((lines, (next != 0).then_some(next)))
 }
@@ -92,6 +102,31 @@ pub(super) async fn audit(http: &Http, caller: &Caller, wanted: PageRequest) -> 
 pub(super) async fn turns(http: &Http, caller: &Caller, wanted: PageRequest) -> Result<TurnsPage, Problem> {
     let (turns, next) = look(http, caller, ViewSubject::Exchanges, wanted).await?;
     Ok(TurnsPage { turns, next })
+}
+
+/// What the person who calls has said and was answered, on any channel; where words are looked for, only where they stand.
+pub(super) async fn memory(http: &Http, caller: &Caller, query: Option<&str>) -> Result<MemoryPage, Problem> {
+    let (words, rest) = looked_for(query)?;
+    let (turns, next) = look_for(http, caller, ViewSubject::Remembered, (page(rest.as_deref())?, words)).await?;
+    Ok(MemoryPage { turns, next })
+}
+
+/// Takes `words=…` out of a query, which stands there at most once; and the rest of it.
+///
+/// # Errors
+/// When it stands there twice, or the words are longer than [`MAX_LOOKED_FOR`] bytes.
+pub fn looked_for(query: Option<&str>) -> Result<(String, Option<String>), Problem> {
+    let Some(query) = query else { return Ok((String::new(), None)) };
+    let is_words = |part: &&str| part.split('=').next() == Some("words");
+    let expected = format!("words, at most once and of at most {MAX_LOOKED_FOR} bytes");
+    let mut found = query.split('&').filter(is_words);
+    let words = found.next().map(|part| form_urlencoded::parse(part.as_bytes()).map(|(_, value)| value).collect());
+    let words: String = words.unwrap_or_default();
+    if found.next().is_some() || words.len() > MAX_LOOKED_FOR {
+        return Err(Problem::field("the query", query, &expected));
+    }
+    let rest: Vec<&str> = query.split('&').filter(|part| !is_words(part)).collect();
+    Ok((words, (!rest.is_empty()).then(|| rest.join("&"))))
 }
 
 /// What is planned for the caller.
@@ -182,9 +217,26 @@ mod tests {
         }
     }
 
+    #[test]
+    fn words_are_taken_out_of_a_query_and_the_rest_is_a_page() {
+        let rest = |rest: &str| Some(rest.to_owned());
+        assert_eq!(looked_for(None).unwrap(), (String::new(), None));
+        assert_eq!(looked_for(Some("words=blue+heron%3F")).unwrap(), ("blue heron?".to_owned(), None));
+        assert_eq!(
+            looked_for(Some("limit=3&words=a%26b&cursor=7")).unwrap(),
+            ("a&b".to_owned(), rest("limit=3&cursor=7"))
+        );
+        assert_eq!(looked_for(Some("words=&word=b")).unwrap(), (String::new(), rest("word=b")));
+        assert!(looked_for(Some("words=a&words=b")).is_err());
+        assert!(looked_for(Some(&format!("words={}", "x".repeat(MAX_LOOKED_FOR + 1)))).is_err());
+    }
+
     proptest! {
         #[test]
         fn no_query_stops_the_door(query in "[ -~]{0,40}") {
+            if let Ok((words, _)) = looked_for(Some(&query)) {
+                prop_assert!(words.len() <= MAX_LOOKED_FOR);
+            }
             if let Ok(wanted) = page(Some(&query)) {
                 prop_assert!((1..=MAX_PAGE).contains(&wanted.limit));
             }

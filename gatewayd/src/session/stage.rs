@@ -125,9 +125,15 @@ impl door_policyd::Serve for Script {
         []: [Sealed; 0],
     ) -> Served<metnos_proto::msg::memoryd::QueryResult, 1> {
         self.note(format!("view {:?} {} {}", ask.at, ask.from, ask.lines));
-        let exchange = r#"{"turn":"01KPMC1D6G0000000000000000","at_ms":1,"said":"a secret","answer":"Yes.","end":"answered","redacted":false}"#;
-        let line =
-            if ask.at == metnos_proto::msg::people::ViewSubject::Exchanges { exchange } else { r#"{"name":"x"}"# };
+        let exchange = r#"{"turn":"01KPMC1D6G0000000000000000","channel":"http","at_ms":1,"said":"a secret","answer":"Yes.","end":"answered","redacted":false}"#;
+        let line = if matches!(
+            ask.at,
+            metnos_proto::msg::people::ViewSubject::Exchanges | metnos_proto::msg::people::ViewSubject::Remembered
+        ) {
+            exchange
+        } else {
+            r#"{"name":"x"}"#
+        };
         Ok((metnos_proto::msg::memoryd::QueryResult { lines: 1, next: 7 }, [sealed(format!("{line}\n").as_bytes())]))
     }
 

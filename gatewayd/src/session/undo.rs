@@ -97,7 +97,14 @@ impl Door {
     /// The last turn of this speaker that was answered and says something else than that words be forgotten.
     async fn last_exchange(&self, speaker: &Speaker) -> Result<Option<TurnId>, Refusal> {
         let Speaker { channel, sender, .. } = speaker.clone();
-        let ask = ViewRequest { channel, sender, at: ViewSubject::Exchanges, from: 0, lines: LOOKED_AT };
+        let ask = ViewRequest {
+            channel,
+            sender,
+            at: ViewSubject::Exchanges,
+            from: 0,
+            lines: LOOKED_AT,
+            words: String::new(),
+        };
         let (last, _): (Vec<Exchange>, u64) = self.look(ask).await?;
         let is_it = |one: &&Exchange| !one.redacted && metnos_reflex::undo::forgets(&one.said).is_none();
         Ok(last.iter().find(is_it).and_then(|one| one.turn.parse().ok()))

@@ -6,8 +6,8 @@ use metnos_proto::edge::RpcError;
 use metnos_proto::executor::{Example, Manifest};
 use metnos_proto::ids::TraceId;
 use metnos_proto::msg::common::{Lang, Refusal, RefusalCode, Standing};
-use metnos_proto::msg::memoryd::{PageOf, PageQuery, QueryResult};
-use metnos_proto::msg::people::{MAX_PAGE, ViewRequest, ViewSubject};
+use metnos_proto::msg::memoryd::{PageOf, PageQuery, QueryResult, RememberedOf};
+use metnos_proto::msg::people::{MAX_LOOKED_FOR, MAX_PAGE, ViewRequest, ViewSubject};
 use metnos_proto::msg::policyd::{ExecutorRow, ExecutorState};
 use metnos_proto::payload::Sealed;
 
@@ -44,6 +44,13 @@ impl Executors {
             ViewSubject::Schedules => PageQuery::Schedules(page(principal.name)),
             // Nobody reads along: also the owner only what he has said himself.
             ViewSubject::Exchanges => PageQuery::Exchanges(page(principal.name)),
+            ViewSubject::Remembered if ask.words.len() > MAX_LOOKED_FOR => {
+                let why = format!("what is looked for has {} bytes, and at most {MAX_LOOKED_FOR}", ask.words.len());
+                return Err(Refusal::new(RefusalCode::Invalid, "look.words", why));
+            }
+            ViewSubject::Remembered => {
+                PageQuery::Remembered(RememberedOf { page: page(principal.name), words: ask.words.clone() })
+            }
             ViewSubject::Audit if is_owner => PageQuery::Audit(page(String::new())),
             ViewSubject::Audit => PageQuery::Audit(page(principal.name)),
         };

@@ -50,21 +50,43 @@ impl Forgotten {
 }
 
 impl Policy {
-    /// Has the words of a turn of this principal forgotten.
+    /// Has the words of a turn forgotten which this principal has said, or the same person on another channel.
     ///
     /// # Errors
     /// When it has said nothing in such a turn, had enough forgotten today, or memoryd does not answer.
     pub(crate) async fn forget_words(&self, principal: &Principal, turn: TurnId) -> Result<TurnForgotten, Refusal> {
         self.anchors.chain_holds().await?;
         self.forgotten.count(&principal.name, self.base.clock.wall_ms())?;
-        let ask = ForgetTurn { turn, principal: principal.name.clone() };
-        // They may be the words that the next ones point back at.
-        self.calls.turns.borrow_mut().forget_words(&principal.name);
-        let asked = self.base.memory.forget_turn(TraceId::NONE, ask, []).await;
-        let forgotten = asked.map(|(forgotten, [])| forgotten).map_err(RpcError::into_refusal);
-        let forgotten = forgotten.inspect_err(|_| self.forgotten.give_back(&principal.name))?;
-        self.approvals.cards.forget_of(turn, &principal.name).await?;
-        Ok(forgotten)
+        let forgotten = self.forget_words_of(&self.own_principals(&principal.name), turn).await;
+        forgotten.inspect_err(|_| self.forgotten.give_back(&principal.name))
+    }
+
+    /// All principals of the person who speaks as this one, this one first.
+    fn own_principals(&self, principal: &str) -> Vec<String> {
+        let persons = self.people.persons.borrow();
+        let of_person = persons.of(principal).map(|(name, _)| persons.principals(name)).unwrap_or_default();
+        let others = of_person.into_iter().filter(|other| other != principal);
+        std::iter::once(principal.to_owned()).chain(others).collect()
+    }
+
+    /// The same for the first of these principals who has said something in this turn.
+    async fn forget_words_of(&self, own: &[String], turn: TurnId) -> Result<TurnForgotten, Refusal> {
+        let mut refused = None;
+        for name in own {
+            let ask = ForgetTurn { turn, principal: name.clone() };
+            match self.base.memory.forget_turn(TraceId::NONE, ask, []).await.map_err(RpcError::into_refusal) {
+                Ok((forgotten, [])) => {
+                    // They may be the words that the next ones point back at.
+                    self.calls.turns.borrow_mut().forget_words(name);
+                    self.approvals.cards.forget_of(turn, name).await?;
+                    return Ok(forgotten);
+                }
+                // Another principal's turn looks like one that there is not.
+                Err(refusal) if refusal.code == RefusalCode::Unknown => refused = refused.or(Some(refusal)),
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        Err(refused.unwrap_or_else(|| Refusal::new(RefusalCode::Unknown, "turn.unknown", "nobody speaks here")))
     }
 }
 

@@ -175,6 +175,8 @@ pub struct DaySpending {
 pub struct Exchange {
     /// The turn.
     pub turn: String,
+    /// On which channel: `cli`, `http` or `telegram`.
+    pub channel: String,
     /// When it was said, in milliseconds since the epoch.
     pub at_ms: u64,
     /// The words; empty where they were redacted.
@@ -209,7 +211,7 @@ mod tests {
             ),
         ]);
         round_trip::<Exchange>(&[
-            r#"{"turn": "a", "at_ms": 1, "said": "s", "answer": "a", "end": "answered", "redacted": false}"#,
+            r#"{"turn": "a", "channel": "cli", "at_ms": 1, "said": "s", "answer": "a", "end": "answered", "redacted": false}"#,
         ]);
         round_trip::<SpendingForecast>(&[r#"{"active_days": 1, "median": 2, "low": 1, "high": 3}"#]);
         round_trip::<DaySpending>(&[

@@ -624,6 +624,16 @@ words! {
         Schedules(PageOf),
         /// What the principal has said and was answered, newest first.
         Exchanges(PageOf),
+        /// What the person of this principal has said and was answered, newest first.
+        Remembered(RememberedOf),
+    }
+
+    /// See [`PageQuery::Remembered`].
+    pub struct RememberedOf {
+        /// Whose, and which part of it.
+        pub page: PageOf,
+        /// Only where each of these words, or one that begins with it, stands in what was said or answered; empty for all.
+        pub words: String,
     }
 
     /// See [`PageQuery`].

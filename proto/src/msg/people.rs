@@ -29,6 +29,8 @@ pub const SEAL_BROKEN_MS: u64 = 60 * 60 * 1_000;
 pub const MAX_REASON: usize = 200;
 /// The most lines of a page.
 pub const MAX_PAGE: u32 = 100;
+/// The longest words that are looked for in what is remembered, in bytes.
+pub const MAX_LOOKED_FOR: usize = 200;
 
 /// Whether a hook or a timer may be called so.
 #[must_use]
@@ -302,6 +304,8 @@ words! {
         pub from: u64,
         /// How many at most; capped at [`MAX_PAGE`].
         pub lines: u32,
+        /// Of what is remembered only that in which these words stand; empty for all. At most [`MAX_LOOKED_FOR`] bytes.
+        pub words: String,
     }
 
     /// See [`ViewRequest`].
@@ -314,8 +318,10 @@ words! {
         Audit,
         /// What is planned for oneself.
         Schedules,
-        /// What oneself has said and was answered, newest first.
+        /// What oneself has said and was answered on this channel, newest first.
         Exchanges,
+        /// What the same person has said and was answered on any channel, newest first.
+        Remembered,
     }
 
     /// The owner shows or sets levels of autonomy. The answer is a document.

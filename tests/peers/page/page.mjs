@@ -16,7 +16,7 @@ const axe = await readFile(load.resolve("axe-core/axe.min.js"), "utf8");
 
 /** How long anything may take to appear, in milliseconds. */
 const WITHIN = 30_000;
-const VIEWS = ["today", "waiting", "plans", "book", "abilities", "mnestome", "house"];
+const VIEWS = ["today", "waiting", "plans", "memory", "book", "abilities", "mnestome", "house"];
 const WIDE = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
 
@@ -154,6 +154,20 @@ const JOURNEYS = {
     await page.locator("summary.row", { hasText: "fs_read" }).first().click();
     await page.locator(".story[open] .story-lines li").first().waitFor();
     await page.locator(".story[open] .story-answer", { hasText: "Welcome" }).waitFor();
+    // What is remembered of oneself is found by its words, and forgotten there as well.
+    await view(page, "memory");
+    await page.locator(".story", { hasText: "dentist" }).first().waitFor();
+    assert.equal(await page.locator(".story", { hasText: "on the moon" }).count(), 0, "what was forgotten is not there");
+    await page.getByRole("searchbox").fill("bins Mond");
+    await page.locator(".story", { hasText: "dentist" }).first().waitFor({ state: "detached" });
+    const bins = page.locator(".story", { hasText: "bins out" });
+    await bins.locator("summary").click();
+    await picture(page, "memory-found");
+    await bins.getByRole("button", { name: "Forget" }).click();
+    await bins.getByRole("button", { name: "Forget for good" }).click();
+    await page.getByText("Nothing was found with these words").waitFor();
+    await view(page, "today");
+    assert.equal(await page.locator(".mine", { hasText: "bins out" }).count(), 0);
     await view(page, "abilities");
     await page.getByRole("searchbox").fill("fs_move");
     assert.equal(await page.locator(".ability").count(), 1);

@@ -117,7 +117,20 @@ impl Web {
     /// When the invitation does not hold.
     #[must_use]
     pub fn paired(&self, set: &Instance, standing: &str) -> Self {
-        let (code, invited) = set.json(&["pairing", "invite", "http", "--as", standing]);
+        self.invited(set, ["--as", standing], standing)
+    }
+
+    /// A client that is this person, who is known by name and has this standing.
+    ///
+    /// # Panics
+    /// As [`Self::paired`].
+    #[must_use]
+    pub fn paired_person(&self, set: &Instance, name: &str, standing: &str) -> Self {
+        self.invited(set, ["--person", name], standing)
+    }
+
+    fn invited(&self, set: &Instance, [how, whom]: [&str; 2], standing: &str) -> Self {
+        let (code, invited) = set.json(&["pairing", "invite", "http", how, whom]);
         assert_eq!(code, 0, "{invited:#}");
         let reply = self.post("/v1/pair", &json!({"code": invited["code"]}));
         assert_eq!(reply.status, 201, "{reply:?}");

@@ -186,6 +186,7 @@ fn nobody_is_shown_what_another_has_in_any_way() {
         let Some(page) = speaker.page else { continue };
         for path in [
             "/v1/turns?limit=100",
+            "/v1/memory?limit=100",
             "/v1/schedules",
             "/v1/audit?limit=100",
             "/v1/mnests",

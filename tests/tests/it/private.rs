@@ -291,3 +291,50 @@ fn owner_reads_along_only_by_a_rite_that_the_person_hears_of() {
     assert!(record.to_string().contains("he is missing"), "{record:#}");
     set.verify();
 }
+
+#[test]
+fn what_a_person_said_is_found_and_forgotten_by_that_person_alone() {
+    let house = House::new();
+    let (set, marco) = (&house.set, &house.marco);
+    let _ = set.ctl(&["ask", "my heron is called Ferdinando"]);
+    let _ = ask(marco, "my heron is called Gustavo");
+    let marta = Web::of(set).paired_person(set, "Marta", "owner");
+    let _ = ask(&marta, "what is planned");
+    let found = |web: &Web, query: &str| {
+        let reply = web.get(&format!("/v1/memory{query}"));
+        assert_eq!(reply.status, 200, "{query}: {reply:?}");
+        let turns = reply.json()["turns"].as_array().cloned().unwrap_or_default();
+        turns
+            .iter()
+            .map(|one| ["turn", "channel", "said"].map(|name| one[name].as_str().unwrap_or_default().to_owned()))
+            .collect::<Vec<_>>()
+    };
+    // On every channel of hers, the newest first; by the beginnings of words, in any writing.
+    let all = found(&marta, "");
+    let channels: Vec<&str> = all.iter().map(|[_, channel, _]| channel.as_str()).collect();
+    assert!(channels.first() == Some(&"http") && channels.contains(&"cli"), "{all:?}");
+    let heron = found(&marta, "?words=HERON+ferd&limit=10");
+    assert!(
+        matches!(heron.as_slice(), [[_, channel, said]] if channel == "cli" && said.contains("Ferdinando")),
+        "{heron:?}"
+    );
+    assert_eq!(found(&marta, "?words=gustavo"), Vec::<[String; 3]>::new());
+    assert_eq!(found(&house.rosa, "?words=heron"), Vec::<[String; 3]>::new());
+    assert_eq!(found(marco, "?words=heron").len(), 1);
+    for odd in ["?words=a&words=b", "?word=a", &format!("?words={}", "x".repeat(201))] {
+        assert_eq!(marta.get(&format!("/v1/memory{odd}")).status, 400, "{odd}");
+    }
+    // Forgotten by herself alone, wherever she said it.
+    let path = format!("/v1/turns/{}/words", heron[0][0]);
+    for other in [marco, &house.luca, &house.rosa] {
+        assert_eq!(other.ask("DELETE", &path, "").status, 404);
+    }
+    assert_eq!(found(&marta, "?words=heron").len(), 1);
+    assert_eq!(marta.ask("DELETE", &path, "").status, 200);
+    assert_eq!(found(&marta, "?words=heron"), Vec::<[String; 3]>::new());
+    let everywhere: String = set.chronicle().iter().map(metnos_tests::chronicle::Line::to_text).collect();
+    assert!(!everywhere.contains("Ferdinando") && everywhere.contains("Gustavo"));
+    let output = set.ctl(&["ask", "what did I tell you about the heron?"]);
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("Ferdinando"), "{output:?}");
+    set.verify();
+}

@@ -115,6 +115,12 @@ const PAGE: &[Parameter] = &[
     ("limit", "query", ParameterSchema::number(1, MAX_PAGE as u64)),
 ];
 
+const MEMORY: &[Parameter] = &[
+    ("words", "query", ParameterSchema::TEXT),
+    ("cursor", "query", ParameterSchema::number(0, u64::MAX)),
+    ("limit", "query", ParameterSchema::number(1, MAX_PAGE as u64)),
+];
+
 const SIGNED: &[Parameter] = &[
     ("webhook-id", "header", ParameterSchema::TEXT),
     ("webhook-timestamp", "header", ParameterSchema::TEXT),
@@ -182,6 +188,14 @@ const OPERATIONS: &[Operation] = &[
         ..CLOSED
     },
     Operation {
+        path: "/v1/memory",
+        summary: "What the person who calls has said and was answered, on any channel, newest first; with `words` only where \
+                  they stand.",
+        with: MEMORY,
+        answers: &[(200, JSON, Some(told::<documents::MemoryPage>))],
+        ..CLOSED
+    },
+    Operation {
         path: "/v1/turns/{turn}",
         summary: "How a turn stands; with `Accept: text/event-stream` its events, after `Last-Event-ID` where that is \
                   given.",
@@ -199,7 +213,7 @@ const OPERATIONS: &[Operation] = &[
     Operation {
         path: "/v1/turns/{turn}/words",
         method: "delete",
-        summary: "Has the words of a turn of this client forgotten; what was decided and run stays.",
+        summary: "Has the words of a turn of this client, or of the same person elsewhere, forgotten; what was decided and run stays.",
         answers: &[(200, JSON, Some(told::<documents::Forgotten>))],
         ..CLOSED
     },
@@ -395,7 +409,7 @@ mod tests {
             }
         }
         // As many as there are routes: who adds one describes it.
-        assert_eq!(OPERATIONS.len(), 22);
+        assert_eq!(OPERATIONS.len(), 23);
     }
 
     #[test]

@@ -610,6 +610,15 @@ pub struct TurnsPage {
     pub next: Option<u64>,
 }
 
+/// What the person who calls has said and was answered, on any channel, newest first. What was forgotten is not among it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MemoryPage {
+    /// Each with its channel, the words and the answer.
+    pub turns: Vec<Exchange>,
+    /// The cursor of the next page; none after the last. A page may have fewer turns than were asked for, or none.
+    pub next: Option<u64>,
+}
+
 /// What is planned for the caller, the one that is due first before the others.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SchedulesPage {

@@ -57,6 +57,8 @@ pub enum Route {
     Hook(String),
     /// `GET /v1/models`.
     Models,
+    /// `GET /v1/memory`.
+    Memory,
     /// `POST /v1/chat/completions`.
     Chat,
 }
@@ -65,7 +67,7 @@ impl Route {
     /// Whether a part of it can be asked for, by a query.
     #[must_use]
     pub const fn takes_a_page(&self) -> bool {
-        matches!(self, Self::Executors | Self::Mnests | Self::Audit | Self::Schedules | Self::Turns)
+        matches!(self, Self::Executors | Self::Mnests | Self::Audit | Self::Schedules | Self::Turns | Self::Memory)
     }
 }
 
@@ -101,6 +103,7 @@ pub fn find(method: &Method, path: &str) -> Result<Route, NoRoute> {
         "/v1/mnests" => only(Method::GET, "GET", Route::Mnests),
         "/v1/audit" => only(Method::GET, "GET", Route::Audit),
         "/v1/schedules" => only(Method::GET, "GET", Route::Schedules),
+        "/v1/memory" => only(Method::GET, "GET", Route::Memory),
         "/v1/models" => only(Method::GET, "GET", Route::Models),
         "/v1/chat/completions" => only(Method::POST, "POST", Route::Chat),
         _ => match (path.strip_prefix("/v1/turns/"), path.strip_prefix("/v1/approvals/")) {
@@ -161,6 +164,7 @@ mod tests {
             ("GET", "/v1/approvals".to_owned(), Route::Cards),
             ("GET", "/v1/ws".to_owned(), Route::Socket),
             ("GET", "/v1/audit".to_owned(), Route::Audit),
+            ("GET", "/v1/memory".to_owned(), Route::Memory),
             ("DELETE", "/v1/schedules/12".to_owned(), Route::Cancel(12)),
             ("POST", "/hooks/mail-2".to_owned(), Route::Hook("mail-2".into())),
             ("POST", "/v1/approvals/k7-abc".to_owned(), Route::Answer("k7-abc".into())),

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used)]
 use metnos_proto::doc::chronicle::Exchange;
 use metnos_proto::envelope::{Answered, RanBefore};
-use metnos_proto::msg::common::{Lang, Outcome};
-use metnos_proto::msg::memoryd::{AnswerFound, AnswerOf, ForgetTurn, PageOf, PageQuery, WhoseTurn};
+use metnos_proto::msg::common::{Lang, Outcome, Role};
+use metnos_proto::msg::memoryd::{AnswerFound, AnswerOf, ForgetTurn, PageOf, PageQuery, RememberedOf, WhoseTurn};
+use metnos_proto::msg::people::{Household, Member};
 use metnos_proto::msg::planner::TurnEnd;
 
 use crate::chronicle::event::EventType;
@@ -192,6 +193,47 @@ fn exchanges_are_ones_own_newest_first_and_without_redacted_words() {
     let (all, _) = exchanges_of(&mut memory, PEER, 0, 10);
     let oldest = all.last().unwrap();
     assert_eq!((oldest.answer.as_str(), oldest.redacted), ("", true), "{oldest:?}");
+}
+
+#[test]
+fn what_one_person_said_anywhere_is_found_by_the_beginnings_of_words() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let owner = Member {
+        name: "Anna".into(),
+        role: Role::Owner,
+        quiet: None,
+        channel: None,
+        also: Vec::new(),
+        principals: vec![PEER.to_owned(), "http:page".to_owned()],
+        accounts: Vec::new(),
+    };
+    let people =
+        Household { people: vec![owner], owner: vec![PEER.to_owned()], unsealed: Vec::new(), accounts: Vec::new() };
+    memory.household(people).unwrap();
+    exchange(&mut memory, 1, "The h\u{e9}ron is blue.", true);
+    let gone = exchange(&mut memory, 2, "The heron is grey.", true);
+    exchange(&mut memory, 3, "It is noon.", true);
+    let mut found = |principal: &str, words: &str| {
+        let page = PageOf { principal: principal.to_owned(), from: 0, lines: 10 };
+        let wanted = PageQuery::Remembered(RememberedOf { page, words: words.to_owned() });
+        let (_, text) = memory.query_page(&wanted).unwrap();
+        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_slice::<Exchange>(line).unwrap().answer).collect::<Vec<_>>()
+    };
+    for same in [PEER, "http:page"] {
+        assert_eq!(found(same, "").len(), 3, "{same}");
+        assert_eq!(found(same, "HER is"), ["The heron is grey.", "The h\u{e9}ron is blue."], "{same}");
+        assert_eq!(found(same, "heron noon"), Vec::<String>::new());
+        assert_eq!(found(same, "eron"), Vec::<String>::new(), "a word begins with what is looked for");
+    }
+    for other in ["http:somebody-else", "telegram:7", ""] {
+        assert_eq!(found(other, ""), Vec::<String>::new(), "{other}");
+    }
+    memory.redact(asker(RoleName::Policyd), &Redact { seq: gone, why: "a slip".into() }).unwrap();
+    let page = PageOf { principal: PEER.to_owned(), from: 0, lines: 10 };
+    let wanted = PageQuery::Remembered(RememberedOf { page, words: "heron".to_owned() });
+    assert_eq!(memory.query_page(&wanted).unwrap().0.lines, 1, "what was taken out is not there");
 }
 
 #[test]

@@ -219,6 +219,11 @@ impl Memory {
                 self.flush()?;
                 exchanges::page(self.chronicle(), wanted)?
             }
+            PageQuery::Remembered(wanted) => {
+                self.flush()?;
+                let own = self.who_is_who.principals_with(&wanted.page.principal);
+                exchanges::remembered(self.chronicle(), wanted, &own)?
+            }
             PageQuery::Mnests(wanted) => self.usage.page(wanted)?,
             PageQuery::Schedules(wanted) => self.schedules_page(wanted)?,
         };
