@@ -1,6 +1,7 @@
 //! Schedules as memory keeps them: each due time is fired once, also over kills, or is said to be unsure.
 #![allow(clippy::unwrap_used)]
 
+mod due_times;
 use metnos_proto::doc::schedule::{FiringState, ScheduleState, ScheduleView};
 use metnos_proto::ids::{SessionId, TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Lang, Role};
