@@ -53,7 +53,7 @@ pub struct StoredState {
 impl StoredState {
     /// Makes the tables where they are missing, and reads what is in them.
     fn load(connection: &Connection, vault_key: &VaultKey) -> Result<Self, StoreError> {
-        for tables in [vaglio::TABLES, budget::TABLES, origins::TABLES, carried::TABLE] {
+        for tables in [vaglio::TABLES, budget::TABLES, origins::TABLES, carried::TABLES] {
             connection.execute_batch(tables)?;
         }
         let vault = vault::load(connection, vault_key)?;

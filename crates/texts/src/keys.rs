@@ -59,6 +59,7 @@ keys! {
     NothingAsks = "nothing-asks" (),
     NothingToStop = "nothing-to-stop" (),
     ReminderMade = "reminder-made" ("what", "when", "zone", "who"),
+    ReminderAlready = "reminder-already" ("what", "when", "zone"),
     ReminderNext = "reminder-next" ("times"),
     ReminderHere = "reminder-here" (),
     ReminderElsewhere = "reminder-elsewhere" (),

@@ -53,6 +53,7 @@ reminder-made = I will remind { $who ->
     [none] you
    *[other] { $who }
 } { $when } ({ $zone }): { $what }. Say “undo” to take it back.
+reminder-already = That is planned already, { $when } ({ $zone }): { $what }. It stays one.
 reminder-next = The next times: { $times }.
 reminder-here = I can tell you only here: while this chat or page is open, or when you next say something. In a Telegram chat I write by myself.
 reminder-elsewhere = If you are not here then, I write to you on Telegram.

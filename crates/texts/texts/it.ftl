@@ -53,6 +53,7 @@ reminder-made = { $who ->
     [none] Te lo ricorderò
    *[other] Lo ricorderò a { $who }
 } { $when } ({ $zone }): { $what }. Di’ «annulla» per tornare indietro.
+reminder-already = È già in programma, { $when } ({ $zone }): { $what }. Resta uno solo.
 reminder-next = Le prossime volte: { $times }.
 reminder-here = Te lo posso dire solo qui: mentre la chat o la pagina è aperta, o la prossima volta che mi scrivi. In una chat di Telegram ti scrivo io.
 reminder-elsewhere = Se allora non sei qui, ti scrivo su Telegram.

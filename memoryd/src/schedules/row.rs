@@ -228,6 +228,7 @@ impl ScheduleRow {
             held: String::new(),
             in_chat: false,
             sealed: false,
+            already: false,
         }
     }
 }

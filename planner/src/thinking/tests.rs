@@ -349,6 +349,7 @@ fn planned(what: &str) -> ScheduleView {
         held: String::new(),
         in_chat: false,
         sealed: false,
+        already: false,
     }
 }
 

@@ -67,11 +67,14 @@ fn made(lang: Lang, one: &ScheduleView, zone: &str) -> String {
     let who = whom(&one.person).to_owned();
     let values = [("what", visible(&one.what)), ("when", one.told.clone()), ("zone", place.to_owned()), ("who", who)];
     let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.into())).collect();
-    let mut lines = vec![match one.kind {
-        ScheduleKind::Ask => tell(lang, Key::AskMade, &values[..3]),
-        ScheduleKind::Do => tell(lang, Key::DoMade, &values[..3]),
-        ScheduleKind::Reminder | ScheduleKind::Message => tell(lang, Key::ReminderMade, &values),
-    }];
+    let (key, of) = match one.kind {
+        ScheduleKind::Ask => (Key::AskMade, &values[..3]),
+        ScheduleKind::Do => (Key::DoMade, &values[..3]),
+        ScheduleKind::Reminder | ScheduleKind::Message => (Key::ReminderMade, &values[..]),
+    };
+    // Said once more, it stays one; there is nothing to take back then.
+    let mut lines =
+        vec![if one.already { tell(lang, Key::ReminderAlready, &values[..3]) } else { tell(lang, key, of) }];
     if one.next.len() > 1 {
         let home = Zone::read(zone).unwrap_or_default();
         let next: Vec<String> = one.next.iter().filter_map(|at| when::moment(at, &home, lang)).collect();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod due_times;
+
 use metnos_proto::doc::schedule::{FiringState, ScheduleState, ScheduleView};
 use metnos_proto::ids::{SessionId, TraceId, TurnId};
 use metnos_proto::msg::common::{Channel, Lang, Role};
@@ -399,12 +400,40 @@ fn same_reminder_of_one_turn_is_kept_once_and_one_person_has_so_many() {
     let again = KeepSchedule { turn: turn(1), ..word(PEER, "call", "tomorrow") };
     let kept = |memory: &mut Memory| memory.keep_schedule(asker(RoleName::Policyd), &again).unwrap().0[0].number;
     assert_eq!((kept(&mut memory), kept(&mut memory)), (1, 1));
-    for _ in 1..MAX_OF_ONE {
-        memory.plan(PEER, "call", "tomorrow");
+    for number in 1..MAX_OF_ONE {
+        memory.plan(PEER, &format!("call {number}"), "tomorrow");
     }
-    let told = memory.keep_schedule(asker(RoleName::Policyd), &word(PEER, "call", "tomorrow"));
+    let told = memory.keep_schedule(asker(RoleName::Policyd), &word(PEER, "write", "tomorrow"));
     assert_eq!(no(told), "schedule.full");
     memory.plan(CHAT, "call", "tomorrow");
+}
+
+#[test]
+fn reminder_said_once_more_stays_one() {
+    let instance = Instance::new();
+    let mut memory = instance.open();
+    let first = memory.plan(PEER, "take out the rubbish", "every monday at 7:30");
+    let again = memory.plan(PEER, "Take out the rubbish", "every monday at 7:30 in the morning");
+    assert_eq!((again.number, first.already, again.already), (first.number, false, true));
+    // Another hour, other words, another person, and one that is paused or ended are others.
+    let others = [
+        memory.plan(PEER, "take out the rubbish", "every monday at 7:35"),
+        memory.plan(PEER, "take out the bins", "every monday at 7:30"),
+        memory.plan(CHAT, "take out the rubbish", "every monday at 7:30"),
+    ];
+    assert!(others.iter().all(|one| !one.already), "{others:?}");
+    memory.change(PEER, Which::Number(first.number), ScheduleAct::Cancel).unwrap();
+    let anew = memory.plan(PEER, "take out the rubbish", "every monday at 7:30");
+    assert!(!anew.already && anew.number != first.number, "{anew:?}");
+    // A message that is said twice is said twice.
+    let message = KeepSchedule {
+        kind: ScheduleKind::Message,
+        from: "Ada".into(),
+        to: CHAT.into(),
+        ..word(PEER, "dinner is ready", "")
+    };
+    let mut kept = || memory.keep_schedule(asker(RoleName::Policyd), &message).unwrap().0[0].number;
+    assert_ne!(kept(), kept());
 }
 
 #[test]

@@ -47,8 +47,13 @@ impl Memory {
         {
             return Ok(self.shown(&[row], &now, word.lang));
         }
-        self.room_for_schedule(&word.principal)?;
         let due = when_due(word, &now)?;
+        if let Some(row) = self.planned_already(word, &due.0)? {
+            let mut list = self.shown(&[row], &now, word.lang);
+            list.0.iter_mut().for_each(|view| view.already = true);
+            return Ok(list);
+        }
+        self.room_for_schedule(&word.principal)?;
         if word.kind.opens_turn() {
             self.room_for_ask(&word.principal, (&due.0, &due.2), &now)?;
         }
@@ -84,6 +89,22 @@ impl Memory {
         self.flush()?;
         let row = self.schedules.store().get(number)?.ok_or_else(behind)?;
         Ok(self.shown(&[row], now, word.lang))
+    }
+
+    /// What is planned with the same words for the same times: a person who asks for it once more wants one, and not two. A message
+    /// is not: who says something twice has it said twice.
+    fn planned_already(&self, word: &KeepSchedule, cadence: &Cadence) -> Answer<Option<ScheduleRow>> {
+        if word.kind == ScheduleKind::Message {
+            return Ok(None);
+        }
+        let what = clean(word.what.clone()).to_lowercase();
+        let is_same = |row: &ScheduleRow| {
+            row.state == ScheduleState::Active
+                && (row.kind, &row.to, &row.frozen, row.urgent) == (word.kind, &word.to, &word.frozen, word.urgent)
+                && row.cadence == *cadence
+                && row.what.to_lowercase() == what
+        };
+        Ok(self.schedules.listed(&self.person(&word.principal), false)?.into_iter().find(is_same))
     }
 
     fn room_for_schedule(&self, principal: &str) -> Answer<()> {

@@ -19,7 +19,7 @@ use metnos_proto::msg::schedule::{
     Which,
 };
 
-use crate::calls::carried::Firing;
+use crate::calls::carried::{self, Firing};
 use crate::calls::turns::Turn;
 use crate::people::persons::Persons;
 use crate::people::principal::{Principal, stranger};
@@ -189,7 +189,8 @@ impl Policy {
     /// When the firing was not begun, the person is not known any more or reached by another one's name, or there is no room.
     pub(crate) async fn fire_ask(self: &Rc<Self>, ask: FireAsk) -> Result<(Fired, String), Refusal> {
         let FireAsk { number, key } = ask;
-        let firing = Firing { number, key: key.clone() };
+        let of = self.base.store.run(move |db| carried::of_which(db, number)).await;
+        let firing = Firing { number: of.map_err(|error| unreadable(&error))?, key: key.clone() };
         let asked = self.base.memory.ask_fired(TraceId::NONE, AskFired { number, key }, []).await;
         let (AskedThen { principal, to, what, lang, frozen }, []) = asked.map_err(RpcError::into_refusal)?;
         let mut principal = self.people.named_principal(&principal)?;
@@ -277,10 +278,23 @@ impl Policy {
 
     /// Changes schedules of a principal; with an empty name, of anybody.
     async fn changed(&self, principal: String, change: ScheduleChange, lang: Lang) -> Result<ScheduleList, Refusal> {
+        let again = match (&change.act, &change.which) {
+            (ScheduleAct::RunNow, Which::Number(of)) => Some(*of),
+            _ => None,
+        };
         let ask = ChangeSchedules { principal, change, lang };
         let asked = self.base.memory.change_schedules(TraceId::NONE, ask, []).await;
         let (doc, changed) = asked.map_err(RpcError::into_refusal)?;
-        doc.open(changed)
+        let changed: ScheduleList = doc.open(changed)?;
+        if let (Some(of), [now]) = (again, changed.0.as_slice())
+            && now.kind.opens_turn()
+        {
+            // Where it is not known, it only begins anew: what is told then may have been told before.
+            let number = now.number;
+            let kept = self.base.store.run(move |db| carried::fires_again(db, number, of)).await;
+            kept.unwrap_or_else(|error| tracing::warn!(%error, "firing {number} begins anew"));
+        }
+        Ok(changed)
     }
 }
 

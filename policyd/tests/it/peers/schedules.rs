@@ -40,6 +40,7 @@ impl FakeSchedules {
             made_ms: self.made_ms.get(),
             in_chat: false,
             sealed: false,
+            already: false,
         };
         self.frozen.borrow_mut().insert(one.number, ask.frozen.clone());
         self.kept.borrow_mut().push(one.clone());

@@ -79,6 +79,9 @@ pub struct ScheduleView {
     pub in_chat: bool,
     /// Whether the words are another person's, and withheld: `what` and `when` are empty then.
     pub sealed: bool,
+    /// Whether it was planned before, with the same words and the same times, and is told instead of a second one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub already: bool,
 }
 
 /// Reminders, the one that is due first before the others.
