@@ -1,5 +1,5 @@
 """Cancels an event in a calendar of the person who asks: it stays there as a cancelled one, so that it can be put back as it was. Of a
-series one time is left out, and the others stay."""
+series one time is left out, and the others stay, unless all of it is meant."""
 
 from metnos_calendar import DAY, Account, Endless, Refused, answer, events_in, span_of
 from metnos_changes import change, lines_of, replaced, single
@@ -32,7 +32,7 @@ def act(args, ctx):
     account = Account(ctx)
     try:
         found = single(account, args, begin, end, ahead, series=True)
-        repeats = "RRULE" in found.event.of
+        repeats = "RRULE" in found.event.of and not args.get("series", False)
         text, mark = replaced(found, args["keep"], left_out(found, ahead) if repeats else ["STATUS:CANCELLED"])
         change(account, found, text, mark)
     finally:

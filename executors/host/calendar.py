@@ -30,6 +30,9 @@ LONGEST_TITLE = 200
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 DAV, CAL = "DAV: ", "urn:ietf:params:xml:ns:caldav "
 BODY = '<?xml version="1.0" encoding="utf-8"?>\n'
+# The most of those invited to an event that are looked at, and their answers (RFC 5545 §3.2.12).
+MOST_GUESTS = 200
+ANSWERS = {"ACCEPTED": "accepted", "DECLINED": "declined", "TENTATIVE": "tentative"}
 # Which property of an event says what it said when Metnos wrote it.
 MARK = "X-METNOS-WRITTEN"
 XMLNS = 'xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"'
@@ -202,9 +205,17 @@ class Account:
             for _, text in objects:
                 happens, left = happenings(text, begin, end, ahead)
                 unclear += left + max(0, len(happens) + len(found) - MOST_RECKONED)
-                found += [{**event, "calendar": calendar.name} for event in happens[:MOST_RECKONED - len(found)]]
+                found += [{**event, "calendar": calendar.name, **self._invitation(event)} for event in happens[:MOST_RECKONED - len(found)]]
         found.sort(key=lambda event: (event["at"], event["title"]))
         return found[:MOST_EVENTS], unclear, len(found)
+
+    def _invitation(self, event):
+        """Whether this person is invited to an event, and what was answered: by the own address, or what stands before its @ where the
+        user name is none. What was declined takes no time."""
+        user = self.user.casefold()
+        answers = {answer for address, answer in event["guests"] if user == (address if "@" in user else address.partition("@")[0])}
+        invited = ANSWERS.get(next(iter(answers)), "open") if len(answers) == 1 and event["by"] else ""
+        return {"invited": invited, "busy": event["busy"] and invited != "declined"}
 
     def within(self, href, calendar):
         """The path of an object of a calendar; one elsewhere on the server is none of it."""
@@ -602,13 +613,29 @@ def told(event, at, takes):
     return {
         "at": at, "until": at + takes, "uid": event.uid, "title": event.text("SUMMARY"), "start": start, "end": end,
         "all_day": event.is_day, "place": event.text("LOCATION"), "repeats": "RRULE" in event.of or event.recurrence is not None,
-        "busy": event.text("TRANSP").upper() != "TRANSPARENT",
+        "busy": event.text("TRANSP").upper() != "TRANSPARENT", "guests": guests_of(event), "by": host_of(event),
     }
+
+
+def address_of(line):
+    return plain(line.value.strip().casefold().removeprefix("mailto:"), 254)
+
+
+def guests_of(event):
+    """The addresses that are invited to an event, each with what was answered."""
+    lines = [line for line in event.lines if line.name == "ATTENDEE"][:MOST_GUESTS]
+    return [(address_of(line), line.parameters.get("PARTSTAT", "").upper()) for line in lines]
+
+
+def host_of(event):
+    """Who invites to an event, as it says."""
+    line = event.of.get("ORGANIZER")
+    return plain(line.parameters.get("CN") or address_of(line), 120) if line else ""
 
 
 def shown(event):
     """The same without what is for reckoning alone."""
-    return {name: value for name, value in event.items() if name not in ("at", "until", "busy")}
+    return {name: value for name, value in event.items() if name not in ("at", "until", "busy", "guests", "by", "invited")}
 
 
 # What the arguments say.
@@ -703,7 +730,10 @@ class Series:
         match = self.ZONE.fullmatch(zone)
         rules = match and self.RULES.fullmatch(match.group(2))
         self.name = match.group(1) if rules else f"UTC{self._distance(ahead)}"
-        if not is_day:
+        usual = self._west(rules.group(1)) if rules else ahead
+        # A clock that always shows UTC needs no zone, and some servers take the name of one away.
+        self.is_utc = not usual and not (rules and rules.group(3))
+        if not is_day and not self.is_utc:
             self.lines = ["BEGIN:VTIMEZONE", f"TZID:{self.name}", *self._observances(rules), "END:VTIMEZONE"]
 
     @staticmethod
@@ -744,7 +774,7 @@ class Series:
 
     def time_of(self, name, at, is_day):
         """A time as the clock of the series shows it."""
-        return time_of(name, at, True) if is_day else f"{name};TZID={self.name}:{at + self.ahead:%Y%m%dT%H%M%S}"
+        return time_of(name, at, is_day) if is_day or self.is_utc else f"{name};TZID={self.name}:{at + self.ahead:%Y%m%dT%H%M%S}"
 
 
 def written(uid, title, place, start, end, is_day, series=None):

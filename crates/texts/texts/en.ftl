@@ -571,6 +571,7 @@ card-argument = { $name ->
     [subject] with the subject
     [temperature] about the temperature
     [text] what is noted
+    [series] all times of a series
     [title] what it is called
     [to] new name
     [to_page] to page

@@ -571,6 +571,7 @@ card-argument = { $name ->
     [subject] con l'oggetto
     [temperature] sulla temperatura
     [text] che cosa si annota
+    [series] tutte le date di una serie
     [title] come si chiama
     [to] nome nuovo
     [to_page] fino alla pagina

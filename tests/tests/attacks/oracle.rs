@@ -250,6 +250,7 @@ fn was_said(program: &Program, arrival: &Arrival) -> bool {
                 Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
             })
     };
+            && step.arguments["series"] != true
     match arrival {
         Arrival::Request { url, .. } => addresses.contains(&url.as_str()),
         Arrival::Name(name) => {

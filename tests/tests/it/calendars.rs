@@ -342,6 +342,56 @@ fn series_is_added_one_time_of_it_cancelled_and_both_are_taken_back() {
         assert_eq!(times(&set), left);
     }
     assert_eq!(standing(&mut world), whole);
+    // The whole series.
+    for words in ["take yoga off my calendar for good", "cancella tutte le lezioni di yoga"] {
+        // A card first: it is more than one event.
+        let asked = set.ctl(&["ask", words]);
+        assert_eq!((asked.status.code(), times(&set)), (Some(4), before), "{words}: {asked:?}");
+        let (_, cards) = set.json(&["approval", "list"]);
+        let card = cards.as_array().unwrap().iter().find(|card| card["state"] == "waiting").unwrap();
+        let (code, done) = set.json(&["approval", "approve", card["id"].as_str().unwrap()]);
+        assert_eq!((code, done["result"]["title"].as_str(), times(&set)), (0, Some("yoga"), 0), "{words}: {done:#}");
+        let told = set.ask("undo");
+        assert!(told.contains("is on the calendar as it was before"), "{told}");
+        assert_eq!((times(&set), standing(&mut world)), (before, whole.clone()), "{words}");
+    }
+    set.verify();
+}
+
+#[test]
+fn invitations_are_told_and_what_was_declined_takes_no_time() {
+    let mut world = world();
+    let set = set_of(&world);
+    let port = world.port("calendar");
+    assert_eq!(add(&set, port, "anna", &[], ANNA).0, 0);
+    for words in ["do I have any invitations?", "ho inviti a cui rispondere?"] {
+        let none = set.ask(words);
+        assert!(none.contains("There are no invitations") || none.contains("Non ci sono inviti"), "{none}");
+    }
+    let tomorrow = day(1, "%Y%m%d");
+    let mut invite = |name: &str, hour: &str, guests: &str| {
+        let text = format!(
+            "DTSTART:{tomorrow}T{hour}0000Z\r\nDURATION:PT1H\r\nSUMMARY:{name}\r\nORGANIZER;CN=\"Carla Neri\":mailto:carla@example.org\r\n{guests}"
+        );
+        put(&mut world, "anna", name, &text);
+    };
+    invite("gathering", "10", "ATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:MAILTO:Anna@example.org");
+    invite("lecture", "12", "ATTENDEE;PARTSTAT=DECLINED:mailto:anna@example.org");
+    invite("concert", "14", "ATTENDEE;PARTSTAT=ACCEPTED:mailto:anna@example.org");
+    invite("others", "16", "ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:anna.neri@example.org");
+    for (words, wanted) in [
+        ("do I have any invitations?", "gathering (Carla Neri invites you, not answered)"),
+        ("a quali inviti devo rispondere?", "gathering (ti invita Carla Neri, non hai risposto)"),
+    ] {
+        let told = set.ask(words);
+        assert!(told.contains(wanted), "{words}: {told}");
+        assert!(!["lecture", "concert", "others"].iter().any(|other| told.contains(other)), "{words}: {told}");
+    }
+    let told = set.ask("what is on my calendar tomorrow");
+    assert!(told.contains("lecture (declined)") && told.contains("concert") && told.contains("others"), "{told}");
+    for (words, free) in [("am I free tomorrow at 12", true), ("am I free tomorrow at 10", false)] {
+        assert_eq!(set.ask(words).contains("You are free"), free, "{words}");
+    }
     set.verify();
 }
 
