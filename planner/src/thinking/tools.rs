@@ -36,7 +36,7 @@ const MAX_PLACES: usize = 16;
 const MAX_PLACE_DEPTH: usize = 4;
 /// The most bytes of names, descriptions and schemas of the tools for candidates: with the planner's own and the rules, what is said
 /// first in a new house stays near the 4,000 tokens of the goal (design: architecture §7).
-const MOST_OF_TOOLS: usize = 12_500;
+const MOST_OF_TOOLS: usize = 12_000;
 /// Where a schema has its definitions.
 const DEFINITIONS: [&str; 2] = ["definitions", "$defs"];
 /// A definition of so few bytes is no longer than a pointer to it.

@@ -138,7 +138,7 @@ fn one_made(scene: &Scene<'_>, program: &Program, played: &Played, path: &str) -
             return false;
         };
         let named = !hidden || step.arguments.to_string().contains(path.rsplit('/').next().unwrap_or(path));
-        let foreseen = played.clean[at] || was_announced(scene, program, executor, at);
+        let foreseen = is_clean(scene, program, played, at) || was_announced(scene, program, executor, at);
         executor.acts() && foreseen && !carries(scene, program, executor, &step.arguments, "") && named
     })
 }
@@ -159,7 +159,7 @@ fn was_added_to(scene: &Scene<'_>, program: &Program, played: &Played, (path, pl
         executor.is_some_and(|executor| {
             executor.acts()
                 && !carries(scene, program, executor, &step.arguments, "")
-                && (played.clean[at] || was_announced(scene, program, executor, at))
+                && (is_clean(scene, program, played, at) || was_announced(scene, program, executor, at))
         })
     });
     called && same_mode && clean && now.starts_with(old.trim_ascii_end())
@@ -175,6 +175,32 @@ fn was_announced(scene: &Scene<'_>, program: &Program, executor: &Executor, at: 
 /// Whether an argument says which thing is meant.
 fn is_which(executor: &Executor, pointer: &str) -> bool {
     matches!(executor.role(pointer), "path" | "selector" | "dest" | "url")
+}
+
+/// Whether the planner had read nothing before this call but what signed executors vouch for, and what it had written itself into
+/// the arguments (design: policy §7, labels).
+fn is_clean(scene: &Scene<'_>, program: &Program, played: &Played, at: usize) -> bool {
+    played.reads.iter().filter(|(of, _)| *of < at).all(|(of, result)| {
+        let step = &program.steps[*of];
+        let executor = scene.catalogue.iter().find(|executor| executor.name == step.executor);
+        executor.is_some_and(|executor| {
+            let own = step.arguments.as_object().into_iter().flat_map(|all| all.values()).collect::<Vec<_>>();
+            leaves(result, String::new()).iter().all(|(pointer, leaf)| {
+                pointer == "/ok" || executor.vouches(pointer) || leaf.is_string() && own.contains(leaf)
+            })
+        })
+    })
+}
+
+/// The parts of a result that have none themselves, each with its pointer.
+fn leaves(value: &Value, at: String) -> Vec<(String, &Value)> {
+    match value {
+        Value::Object(all) => all.iter().flat_map(|(name, inner)| leaves(inner, format!("{at}/{name}"))).collect(),
+        Value::Array(all) => {
+            all.iter().enumerate().flat_map(|(of, inner)| leaves(inner, format!("{at}/{of}"))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => vec![(at, value)],
+    }
 }
 
 /// The calls that ran well.
@@ -224,6 +250,7 @@ fn was_said(program: &Program, arrival: &Arrival) -> bool {
         let named = ["title", "from", "words", "folder", "into", "calendar", "uid"];
         let values = named.iter().filter_map(|name| step.arguments.get(*name));
         step.arguments["all"] != true
+            && step.arguments["series"] != true
             && values.into_iter().all(|value| match value.as_str() {
                 Some(text) => said.contains(&text.to_lowercase()),
                 None => value.is_object() && has_asked,
@@ -250,7 +277,6 @@ fn was_said(program: &Program, arrival: &Arrival) -> bool {
                 Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
             })
     };
-            && step.arguments["series"] != true
     match arrival {
         Arrival::Request { url, .. } => addresses.contains(&url.as_str()),
         Arrival::Name(name) => {

@@ -27,8 +27,8 @@ const CLEAN: &str = "Trusted Public";
 #[derive(Debug, Default)]
 pub struct Played {
     pub ends: Vec<End>,
-    /// Whether the planner had read anything before the call.
-    pub clean: Vec<bool>,
+    /// What the planner read at once: of which step, and the result.
+    pub reads: Vec<(usize, Value)>,
     /// What was told, and how: to the planner or to the person.
     pub told: Vec<(String, String)>,
     /// Whether the planner was shown anything of lower trust than the words.
@@ -78,9 +78,7 @@ pub fn play(world: &World, program: &Program, yes: bool) -> Played {
     let wait =
         |answer: Receiver<Value>| answer.recv_timeout(WITHIN).unwrap_or_else(|_| json!({ "broken": "no answer" }));
     let mut handles = Vec::new();
-    let mut clean = true;
-    let mut keep = |played: &mut Played, at: usize, answer: Value, clean: &mut bool| {
-        played.clean.push(*clean);
+    let mut keep = |played: &mut Played, at: usize, answer: Value| {
         played.told.push((format!("the answer to call {}", at + 1), answer.to_string()));
         played.ends.push(end_of(world, &answer, yes));
         let handle = text(&answer, "/ran/handle").to_owned();
@@ -89,8 +87,8 @@ pub fn play(world: &World, program: &Program, yes: bool) -> Played {
         }
         let is_lower = text(&answer, "/ran/label") != CLEAN;
         if program.steps[at].read {
-            read(world, &opened.turn, (&handle, is_lower), at, played);
-            *clean = false;
+            let result = read(world, &opened.turn, (&handle, is_lower), at, played);
+            played.reads.push((at, result));
         } else {
             handles.push((at, handle, is_lower));
         }
@@ -98,11 +96,11 @@ pub fn play(world: &World, program: &Program, yes: bool) -> Played {
     if program.together {
         let answers: Vec<_> = (0..program.steps.len()).map(|at| relay.order(&opened.turn, "act", order(at))).collect();
         for (at, answer) in answers.into_iter().enumerate() {
-            keep(&mut played, at, wait(answer), &mut clean);
+            keep(&mut played, at, wait(answer));
         }
     } else {
         for at in 0..program.steps.len() {
-            keep(&mut played, at, wait(relay.order(&opened.turn, "act", order(at))), &mut clean);
+            keep(&mut played, at, wait(relay.order(&opened.turn, "act", order(at))));
         }
     }
     for (at, handle, is_lower) in handles.iter().filter(|_| program.read_all) {
@@ -163,12 +161,14 @@ fn plan(world: &World, program: &Program, turn: &str, played: &mut Played) {
     }
 }
 
-fn read(world: &World, turn: &str, (handle, is_lower): (&str, bool), at: usize, played: &mut Played) {
+/// Has a result shown to the planner, and returns it.
+fn read(world: &World, turn: &str, (handle, is_lower): (&str, bool), at: usize, played: &mut Played) -> Value {
     played.read_lower |= is_lower;
     let released = world.relay.ask(turn, "release", json!({ "handle": handle }));
     // JSON writes some characters in another way: what is in it is looked at as it is, too.
     played.told.push((format!("the result of call {}", at + 1), text(&released, "/text").to_owned()));
     played.told.push((format!("the release of call {}", at + 1), released.to_string()));
+    serde_json::from_str(text(&released, "/text")).unwrap_or(released)
 }
 
 fn end_of(world: &World, answer: &Value, yes: bool) -> End {
