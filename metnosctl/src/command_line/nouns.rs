@@ -382,6 +382,13 @@ pub enum PeopleCommand {
         /// The principal, as `channel:sender`; `metnosctl pairing list` shows them
         principal: String,
     },
+    /// Two names are one person: who speaks as the first is the second from now on, and the first is removed
+    Merge {
+        /// The name that goes
+        name: String,
+        /// The name that stays
+        into: String,
+    },
     /// Remove a person: nobody is heard any more who has spoken as this person
     Remove {
         /// The name

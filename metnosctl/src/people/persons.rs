@@ -1,8 +1,11 @@
 //! `people`: who lives in the household, and who speaks as whom.
 
 use metnos_proto::doc::people::{PersonList, PersonView, PersonsAnswer};
+use metnos_proto::doc::vault::AccountAnswer;
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::ids::TraceId;
+use metnos_proto::link::BlockingClient;
+use metnos_proto::msg::accounts::AccountAsk;
 use metnos_proto::msg::people::{AddPerson, ChangePerson, JoinPerson, PersonsAsk};
 
 use crate::command_line::nouns::{PeopleCommand, PersonToAdd};
@@ -18,6 +21,15 @@ use crate::screen::table::{Table, cell};
 /// When policyd refuses or cannot be reached.
 pub fn persons(screen: &mut Screen, instance: &Instance, command: &PeopleCommand) -> Result<Exit, CtlError> {
     let mut policyd = Connection::to(instance)?.open::<CtlPolicyd>()?;
+    if let PeopleCommand::Merge { name, into } = command {
+        let merged = merge(&mut policyd, name, into)?;
+        if screen.json() {
+            screen.document(&merged)?;
+            return Ok(Exit::Done);
+        }
+        person(screen, &merged)?;
+        return screen.line(&format!("{name} is known no more.")).map(|()| Exit::Done);
+    }
     let ask = match command {
         PeopleCommand::List => PersonsAsk::List,
         PeopleCommand::Show { name } => PersonsAsk::Show(name.clone()),
@@ -33,6 +45,8 @@ pub fn persons(screen: &mut Screen, instance: &Instance, command: &PeopleCommand
         PeopleCommand::Join { name, principal } => {
             PersonsAsk::Join(JoinPerson { person: name.clone(), principal: principal.clone() })
         }
+        // It takes several words.
+        PeopleCommand::Merge { .. } => return Ok(Exit::Done),
         PeopleCommand::Remove { name } => PersonsAsk::Remove(name.clone()),
     };
     let answer = opened(policyd.persons(TraceId::NONE, ask, [])?)?;
@@ -53,6 +67,47 @@ pub fn persons(screen: &mut Screen, instance: &Instance, command: &PeopleCommand
         }
     }
     Ok(Exit::Done)
+}
+
+/// Has everybody who speaks as `name` be `into`, then removes `name`; gives the person that stays. A merge that was cut off in the
+/// middle is completed by the same words.
+///
+/// # Errors
+/// When either is not known, `name` has something that would be lost, or policyd refuses: nothing of it is lost then.
+fn merge(policyd: &mut BlockingClient<CtlPolicyd>, name: &str, into: &str) -> Result<PersonView, CtlError> {
+    let mut ask =
+        |ask: PersonsAsk| -> Result<PersonsAnswer, CtlError> { opened(policyd.persons(TraceId::NONE, ask, [])?) };
+    let mut shown = |called: &str| match ask(PersonsAsk::Show(called.to_owned()))? {
+        PersonsAnswer::Person(one) => Ok(one),
+        PersonsAnswer::Persons(_) | PersonsAnswer::Removed(_) => {
+            Err(CtlError::failed("people merge", "policyd did not answer with a person", "try again"))
+        }
+    };
+    let (gone, stays) = (shown(name)?, shown(into)?);
+    if gone.name == stays.name {
+        let what = format!("{} cannot be merged into itself", gone.name);
+        return Err(CtlError::failed("people merge", what, "name two persons of `metnosctl people list`"));
+    }
+    let AccountAnswer::Accounts(accounts) = opened(policyd.accounts(TraceId::NONE, AccountAsk::List, [])?)? else {
+        return Err(CtlError::failed("people merge", "policyd did not list the accounts", "try again"));
+    };
+    if let Some(one) = accounts.iter().find(|one| one.person == gone.name) {
+        let what = format!("{} has the {} account {}, whose password would be lost", gone.name, one.kind, one.name);
+        let add = format!("`metnosctl account add {} --person \"{}\"`, then `account remove`", one.kind, stays.name);
+        return Err(CtlError::failed("people merge", what, add));
+    }
+    let mut ask =
+        |ask: PersonsAsk| -> Result<PersonsAnswer, CtlError> { opened(policyd.persons(TraceId::NONE, ask, [])?) };
+    for principal in gone.principals {
+        ask(PersonsAsk::Join(JoinPerson { person: stays.name.clone(), principal }))?;
+    }
+    ask(PersonsAsk::Remove(gone.name))?;
+    match ask(PersonsAsk::Show(stays.name))? {
+        PersonsAnswer::Person(one) => Ok(one),
+        PersonsAnswer::Persons(_) | PersonsAnswer::Removed(_) => {
+            Err(CtlError::failed("people merge", "policyd did not answer with a person", "`metnosctl people list`"))
+        }
+    }
 }
 
 fn asked(person: &PersonToAdd) -> AddPerson {

@@ -159,6 +159,7 @@ pub const TYPED: &[Typed] = &[
     document::<PersonView>("people add"),
     document::<PersonView>("people change"),
     document::<PersonView>("people join"),
+    document::<PersonView>("people merge"),
     document::<PersonRemoved>("people remove"),
     document::<BrokenSeals>("seal list"),
     document::<BrokenSeals>("seal break"),

@@ -223,6 +223,10 @@ fn people(tour: &mut Tour, server: &Emulator) {
     let _ = tour.go(&["seal", "list"]);
     let _ = tour.go(&["seal", "close", "Marco"]);
     let _ = tour.go(&["pairing", "list"]);
+    let _ = tour.go(&["people", "add", "Mark", "--role", "guest"]);
+    assert_eq!(tour.code(&["people", "merge", "Mark", "mark"]), 1);
+    let merged = tour.go(&["people", "merge", "Marco", "Mark"]);
+    assert_eq!((&merged["name"], &merged["principals"]), (&json!("Mark"), &json!(["telegram:7001"])), "{merged:#}");
     let _ = tour.go(&["people", "remove", "Anna"]);
     let _ = tour.go(&["pairing", "revoke", "telegram:7001"]);
     let _ = tour.go(&["pairing", "language", "owner", "en"]);
