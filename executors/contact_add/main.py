@@ -45,13 +45,13 @@ def name_of(args):
 
 
 def birthday_of(text, italian):
-    """A birthday as it is written. A day that is still to come says the year of the next one, and not that of the birth."""
+    """A birthday as it is written. Today, or a day that is still to come, says the year of the next one, and not that of the birth."""
     found = day_of(plain(text, "BadBirthday", "birthday"), italian)
     if not found:
         raise Refused("BadBirthday", f"{text} is no day and month for sure")
     year, month, number = found
     today = time.gmtime()
-    if ISO.fullmatch(text.strip()) and (year, month, number) > (today.tm_year, today.tm_mon, today.tm_mday):
+    if ISO.fullmatch(text.strip()) and (year, month, number) >= (today.tm_year, today.tm_mon, today.tm_mday):
         year = 0
     if year > today.tm_year:
         raise Refused("BadBirthday", f"{text} is still to come")

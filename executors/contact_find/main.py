@@ -120,6 +120,12 @@ def by_birthday(contacts, args):
     return [(contact, "next" if when == "next" else "day") for _, contact in found]
 
 
+def on_time(contact, args):
+    """A contact with its birthday, and 1 where that is at the time that is asked for, else 0."""
+    due = bool(by_birthday([contact], args))
+    return [(contact, {"today": "today", "tomorrow": "tomorrow"}.get(args.get("birthdays"), "birthday") if due else "birthday")], int(due)
+
+
 def only_mail(args, shown):
     """The mail address of the one contact that is meant; nothing where several could be, or none or several addresses are written."""
     mails = shown[0]["mails"] if "name" in args and len(shown) == 1 else []
@@ -160,8 +166,14 @@ def act(args, ctx):
     path = args.get("path", CONTACTS)
     contacts = known(args, ctx)
     dated = "birthdays" in args or "month" in args
+    due = None
     if "name" in args:
-        found = by_name(contacts, args)
+        found = by_name(contacts, {**args, "field": "birthday"} if dated else args)
+        if dated and len(found) == 1 and found[0][1] == "birthday":
+            found, due = on_time(found[0][0], args)
+        elif dated and not found:
+            # Who is asked for and is not known is told, or nobody would learn of it.
+            due = 1
     elif dated:
         found = by_birthday(contacts, args)
     else:
@@ -176,6 +188,7 @@ def act(args, ctx):
         "dated": dated,
         "known": bool(found) and all(tells != "none" for _, tells in found),
         "total": len(found),
+        "due": len(found) if due is None else due,
         "returned": len(shown),
         "truncated": len(shown) < len(found),
     }

@@ -31,6 +31,18 @@ def refused(error_class, **case):
 
 def cases():
     return [
+        {
+            "name": "whether it is somebody's birthday cannot be told without one, which is told",
+            "files": {HERE: {"text": LIST}},
+            "args": {"name": "anna", "birthdays": "today"},
+            "expect": {"ok": True, "values": {"/due": 1, "/contacts/0/tells": "none"}},
+        },
+        {
+            "name": "nor of a person who is no contact",
+            "files": {HERE: {"text": LIST}},
+            "args": {"name": "Bruno", "birthdays": "tomorrow"},
+            "expect": {"ok": True, "values": {"/due": 1, "/known": False, "/total": 0}},
+        },
         {"name": "a birthday is told as it is said in both languages", **one(
             "birthday", "birthday", "Luca Rossi", **{
                 "/contacts/0/day_en": "3 May", "/contacts/0/day_it": "il 3 maggio", "/contacts/0/born": "2015",

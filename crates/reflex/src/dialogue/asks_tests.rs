@@ -67,6 +67,8 @@ fn questions_at_another_time_are_found_with_what_and_when() {
             "what is on the shopping list",
             "every Saturday at 10:30",
         ),
+        ("remind me of Luca's birthday", "is it Luca's birthday today", "every day at 9:00"),
+        ("ricordami i compleanni il giorno prima", "chi compie gli anni domani", "ogni giorno alle 9:00"),
         ("ogni mattina alle 8 leggi notes/a.md", "leggi notes/a.md", "ogni mattina alle 8"),
         ("leggi notes/a.md ogni lunedì alle 9:30", "leggi notes/a.md", "ogni lunedì alle 9:30"),
         (

@@ -176,7 +176,8 @@ fn at_another_time(text: &str, envelope: &Envelope, plain: &mut Plain<'_>) -> Op
         let class = |call: &PlannedCall| envelope.candidates.iter().find(|one| one.name == call.executor);
         plan.calls.iter().all(|call| class(call).is_some_and(|one| crate::only_reads(&one.class)))
     };
-    let is_whole = matches!(plain(text, envelope), Reply::Plan(plan) if only_reads(&plan));
+    let is_whole = !asks::is_of_birthdays(text, envelope.lang)
+        && matches!(plain(text, envelope), Reply::Plan(plan) if only_reads(&plan));
     (!is_whole).then_some(found).map(|(frozen, ask, lang)| (Ask { frozen, ..ask }, lang))
 }
 

@@ -7,7 +7,7 @@ use metnos_proto::msg::common::Lang;
 use metnos_proto::msg::schedule::{Ask, MAX_WHAT, MAX_WHEN};
 use metnos_when::{Grain, Kind, Zoned};
 
-use super::{languages, now_of, read};
+use super::{birthdays, languages, now_of, read};
 use crate::reminder::forms::{self, is_word_of};
 use crate::words::phrase::Phrase;
 use crate::words::when::number_word;
@@ -61,6 +61,9 @@ const MAX_TIME_WORDS: usize = 10;
 #[must_use]
 pub fn asks(text: &str, envelope: &Envelope) -> Vec<(Ask, Lang)> {
     let (Some(now), Some(phrase)) = (now_of(envelope), Phrase::of(text, envelope.lang)) else { return Vec::new() };
+    if let Some(asked) = birthdays::asked(&phrase) {
+        return vec![asked];
+    }
     let again = phrase.words.iter().any(|word| is_word_of(AGAIN, &word.plain));
     let told = |from: usize| head(TELLS, &phrase, from).or_else(|| head(REMINDS, &phrase, from));
     let once = phrase.words.iter().any(|word| names_an_hour(&word.plain));
@@ -79,6 +82,12 @@ pub fn asks(text: &str, envelope: &Envelope) -> Vec<(Ask, Lang)> {
         !what.is_empty() && what.len() <= MAX_WHAT && when.len() <= MAX_WHEN && !text.contains(char::is_control)
     };
     parts.into_iter().filter(is_sound).map(|ask| (ask, lang)).collect()
+}
+
+/// Whether words ask to be reminded of birthdays: no other reading of them is meant.
+#[must_use]
+pub fn is_of_birthdays(text: &str, lang: Lang) -> bool {
+    Phrase::of(text, lang).is_some_and(|phrase| birthdays::asked(&phrase).is_some())
 }
 
 /// Whether a word may stand in a time that names an hour: without one, no time is looked for.

@@ -4,6 +4,7 @@
 mod ahead;
 mod asked;
 pub mod asks;
+mod birthdays;
 pub mod borne_out;
 mod change;
 mod find;
