@@ -15,7 +15,7 @@ MOST_BYTES = 8_000_000
 # The largest file that lines are taken out of where others have added to it since.
 MOST_SHARED = 16_000_000
 # Where these put what names no place.
-USUAL = {"note_add": "notes/notes.md", "contact_add": "notes/contacts.md"}
+USUAL = {"note_add": "notes/notes.md", "contact_add": "notes/contacts.md", "attachment_add": "inbox/attachment"}
 
 
 def open_note(workspace, names, keep):
@@ -265,7 +265,7 @@ def act(args, ctx):
             what, aside = unwrite(folder, names[-1], path, keep, note)
         elif of in ("archive_pack", "archive_unpack", "table_convert"):
             what, aside = unmake(folder, path, keep, note)
-        elif of == "inbox_add":
+        elif of in ("inbox_add", "attachment_add"):
             what, aside = unkeep(folder, path, keep, note)
         else:
             what, aside = unnote(folder, names[-1], path, keep, note, ctx)

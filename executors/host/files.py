@@ -619,3 +619,86 @@ def write_added(file, content, before, path):
     at = os.lseek(file, 0, os.SEEK_CUR) - len(content)
     if os.pread(file, len(content), at) != content:
         raise Refused("NoSpace", f"{path} does not hold what was added after it was written")
+
+
+# Files that come beside a call.
+
+# How many files of one name are kept beside each other.
+MOST_OF_ONE_NAME = 1_000
+SENT_PIECE = 1 << 16
+
+
+def numbered(name, number):
+    """The name with a number before its ending: `a.pdf`, `a (2).pdf`."""
+    if number == 1:
+        return name
+    stem, dot, ending = name.rpartition(".")
+    if not stem:
+        stem, dot, ending = name, "", ""
+    mark = f" ({number})"
+    while len(f"{stem}{mark}{dot}{ending}".encode("utf-8")) > LONGEST_NAME and stem:
+        stem = stem[:-1]
+    return f"{stem}{mark}{dot}{ending}"
+
+
+def sent_pieces(ctx):
+    """The bytes that have come with the call."""
+    while piece := ctx.read_file(SENT_PIECE):
+        yield piece
+
+
+def holds_draft(name, folder, draft, size):
+    """Whether a file with exactly the draft's content is there."""
+    try:
+        file = os.open(name, FILE, dir_fd=folder)
+    except OSError:
+        return False
+    try:
+        if one_name(file, name).st_size != size:
+            return False
+        at = 0
+        while at < size:
+            piece = os.pread(file, SENT_PIECE, at)
+            if not piece or piece != os.pread(draft, len(piece), at):
+                return False
+            at += len(piece)
+        return True
+    except (OSError, Refused):
+        return False
+    finally:
+        os.close(file)
+
+
+def put_sent(folder, name, ctx, path, keep, of):
+    """Puts the content there under the first name that is free; that name, and whether it was there already."""
+    with Draft(folder, sent_pieces(ctx), path) as draft:
+        whole = os.open(draft.name, FILE, dir_fd=folder)
+        try:
+            if os.fstat(whole).st_size != ctx.file_size:
+                raise Refused("NoSpace", f"not all of {path} could be written")
+            for number in range(1, MOST_OF_ONE_NAME + 1):
+                place = numbered(name, number)
+                if holds_draft(place, folder, whole, ctx.file_size):
+                    record(ctx.workspace, keep, path, {"of": of, "name": place, "made": None, "before": None})
+                    return place, True
+                if look(place, folder, path) is not None:
+                    continue
+                record(ctx.workspace, keep, path, {"of": of, "name": place, "made": draft.made, "before": None})
+                if draft.place(place):
+                    return place, False
+        finally:
+            os.close(whole)
+    raise Refused("Exists", f"{MOST_OF_ONE_NAME} files of the name {path} are there already")
+
+
+def keep_sent(names, ctx, path, args, of):
+    """Keeps the file that came with a call at these names, with the folders on the way, and replaces nothing: the result."""
+    folder = walk_to(ctx.workspace, names[:-1], path, make=True)
+    try:
+        name, was_there = put_sent(folder, names[-1], ctx, path, args.get("keep", ""), of)
+        size = os.lstat(name, dir_fd=folder).st_size
+    except OSError as error:
+        raise refused(error, path) from None
+    finally:
+        os.close(folder)
+    return {"ok": True, "path": "/".join([*names[:-1], name]), "bytes": size, "was_there": was_there}

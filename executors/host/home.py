@@ -4,14 +4,12 @@ It speaks the REST API (https://developers.home-assistant.io/docs/api/rest). Onl
 the server tells of.
 """
 
-import http.client
 import json
 import math
 import re
-import ssl
 import unicodedata
 
-from metnos_web import CONNECT_WITHIN, Refused, Site, answer, plain
+from metnos_web import Refused, answer, plain, site_of
 
 # How much of an answer is read, and how many devices are looked at.
 MOST_BYTES, MOST_DEVICES = 4_000_000, 3_000
@@ -55,14 +53,6 @@ ENTRANCE_WORDS = set("garage gate gates door doors lock alarm siren opener cance
 MOST_MEMBERS = 40
 
 
-class Plain(Site):
-    """A server at an address that the owner has listed: there is no name that a certificate could prove."""
-
-    def _connect(self):
-        within = max(0.1, min(CONNECT_WITHIN, self.ctx.remaining() - 1))
-        return http.client.HTTPConnection(self.host, self.port, timeout=within)
-
-
 class House:
     """Home Assistant, as the account that came with this call shows it."""
 
@@ -71,8 +61,7 @@ class House:
         self.ctx, self.name = ctx, account["name"]
         self.listed = account["devices"].split(",")
         host, port = account["host"], int(account["port"])
-        # Without TLS only where no name has to be believed.
-        self.site = (Plain if re.fullmatch(r"[0-9.]+", host) else Site)(ctx, host, port)
+        self.site = site_of(ctx, host, port)
         self.place = f"{host} port {port}"
         self._token = account["password"]
 

@@ -46,7 +46,7 @@ ATTRIBUTES = re.compile(rb"\b(UID|RFC822\.SIZE) (\d+)|\bFLAGS \(([^)]*)\)|\bINTE
 class Server(imaplib.IMAP4_SSL):
     """A server that may lie: it is heard only up to a length."""
 
-    heard = 0
+    heard, most = 0, MOST_HEARD
 
     def read(self, size):
         self._hear(size)
@@ -59,7 +59,7 @@ class Server(imaplib.IMAP4_SSL):
 
     def _hear(self, size):
         self.heard += size
-        if self.heard > MOST_HEARD:
+        if self.heard > self.most:
             raise self.abort("it says more than anybody asked for")
 
 

@@ -31,6 +31,8 @@ def start(path, argv, commands, file=None):
     folders = dict.fromkeys(one.rpartition("/")[0] for one in commands.values())
     env = {name: os.environ[name] for name in ("HOME", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "TZ") if name in os.environ}
     env["PATH"] = ":".join(folders)
+    # Threads count as processes of the call, and its processor time is what it has.
+    env["OMP_THREAD_LIMIT"] = "1"
     try:
         pid = os.posix_spawn(path, argv, env, file_actions=actions, setsigdef=SIGNALS)
     except OSError as error:
@@ -109,11 +111,16 @@ class Pipes:
 
 
 class Ran:
-    """What became of a program: how it ended (128 and the number of a signal that ended it), what it printed, and whether
-    something of that, or of its output alone, is not here."""
+    """What became of a program: how it ended (128 and the number of a signal that ended it), what it printed as text and as
+    bytes, and whether something of that, or of its output alone, is not here."""
 
-    def __init__(self, code, out, err, truncated, cut):
-        self.code, self.out, self.err, self.truncated, self.cut = code, out, err, truncated, cut
+    def __init__(self, code, out, err, truncated, cut, most):
+        self.code, self.raw, self.truncated, self.cut = code, bytes(out), truncated, cut
+        self.err, self.most = text_of(err, MOST_ERR), most
+
+    @property
+    def out(self):
+        return text_of(self.raw, self.most)
 
 
 def wait_for(pid, pipes, ctx, name, keep=SHARE):
@@ -150,7 +157,7 @@ def run_program(path, argv, ctx, text=b"", file=None, most=MOST_OUT, keep=SHARE)
         for fd in list(pipes.open):
             pipes.close(fd)
     cut = pipes.truncated and len(pipes.kept[out]) == most
-    return Ran(code, text_of(pipes.kept[out], most), text_of(pipes.kept[err], MOST_ERR), pipes.truncated, cut)
+    return Ran(code, pipes.kept[out], pipes.kept[err], pipes.truncated, cut, most)
 
 
 # PDFs, which a program of Poppler reads.
@@ -198,3 +205,94 @@ def tidy(page):
         if line or kept and kept[-1]:
             kept.append(line[indent:])
     return "\n".join(kept).strip("\n")
+
+
+# Writing in pictures, which Tesseract reads; pages of a PDF are painted for it by a program of Poppler.
+
+TESSERACT = "/usr/bin/tesseract"
+PDFTOPPM = "/usr/bin/pdftoppm"
+# Where Debian's packages put what Tesseract knows of languages: a folder for each of its versions.
+TESSDATA = "/usr/share/tesseract-ocr"
+# These first, and no more than so many: each more makes it slower, and less sure of the others.
+FIRST_LANGUAGES = ("ita", "eng")
+MOST_LANGUAGES = 3
+# No languages, though they lie among them.
+NO_LANGUAGES = frozenset(("osd", "equ"))
+# The longer side of a painted page, in pixels, about 200 to the inch of A4; and the most bytes of such a page in grey.
+LONG_SIDE = 2_400
+MOST_PAINTED = LONG_SIDE * LONG_SIDE + 64
+# A word of which Tesseract is less sure, in percent, is not one: so it reads leaves and wallpaper.
+LEAST_SURE = 30
+MOST_WORDS = 4_000_000
+
+
+def can_read_pictures(ctx):
+    """Whether the programs are there that read the pages of a scan."""
+    return all(one.rpartition("/")[2] in ctx.commands for one in (TESSERACT, PDFTOPPM))
+
+
+def languages():
+    """The folder of Tesseract's languages, those that it is asked to read, and whether it can tell how a page is turned."""
+    try:
+        versions = sorted(os.listdir(TESSDATA), reverse=True)
+    except OSError:
+        versions = []
+    for version in versions:
+        folder = f"{TESSDATA}/{version}/tessdata"
+        try:
+            names = {name.removesuffix(".traineddata") for name in os.listdir(folder) if name.endswith(".traineddata")}
+        except OSError:
+            continue
+        others = sorted(names - NO_LANGUAGES - set(FIRST_LANGUAGES))
+        known = ([one for one in FIRST_LANGUAGES if one in names] + others)[:MOST_LANGUAGES]
+        if known:
+            return folder, known, "osd" in names
+    raise Refused("NotInstalled", f"{TESSDATA} holds no languages: they come with tesseract-ocr-eng and tesseract-ocr-ita")
+
+
+def text_of_picture(path, ctx, file=None, image=b"", keep=SHARE):
+    """The writing in a picture, an open file or its bytes: the text, how sure of its words Tesseract is, in percent, and
+    whether the text is cut."""
+    program = ctx.commands.get(TESSERACT.rpartition("/")[2])
+    if program is None:
+        raise Refused("NotInstalled", f"{TESSERACT} is not installed here: it comes with the package tesseract-ocr")
+    folder, known, turns = languages()
+    words = ["tesseract", "stdin", "stdout", "--tessdata-dir", folder, "-l", "+".join(known), "--psm", "1" if turns else "3"]
+    words += ["-c", "tessedit_create_tsv=1"]
+    ran = run_program(program, words, ctx, text=image, file=file, most=MOST_WORDS, keep=keep)
+    if ran.code and not ran.cut:
+        raise Refused("NotAnImage", f"{path} cannot be read as an image: it is broken, or of another kind")
+    text, sure = written(ran.out)
+    return text[:MOST_OUT], sure, ran.cut or len(text) > MOST_OUT
+
+
+def written(table):
+    """The words of Tesseract's table in their lines, a blank line between blocks; and how sure it is of them."""
+    lines, place, sure, count = [], None, 0.0, 0
+    for row in table.split("\n")[1:]:
+        # level, page, block, paragraph, line, word, left, top, width, height, how sure, text
+        cells = row.split("\t")
+        if len(cells) != 12 or not cells[11].strip():
+            continue
+        certain = float(cells[10])
+        if certain < LEAST_SURE:
+            continue
+        here = cells[1:5]
+        if here != place:
+            if place and here[:2] != place[:2]:
+                lines.append([])
+            lines.append([])
+        lines[-1].append(cells[11].strip())
+        place, sure, count = here, sure + certain, count + 1
+    return "\n".join(" ".join(line)[:MOST_LINE] for line in lines), round(sure / count) if count else 0
+
+
+def painted(file, path, page, ctx, keep=SHARE):
+    """A page of an open PDF as a picture in grey; none where there is no such page."""
+    program = ctx.commands[PDFTOPPM.rpartition("/")[2]]
+    words = ["pdftoppm", "-gray", "-scale-to", str(LONG_SIDE), "-f", str(page), "-l", str(page), "-singlefile", "-"]
+    os.lseek(file, 0, os.SEEK_SET)
+    ran = run_program(program, words, ctx, file=file, most=MOST_PAINTED, keep=keep)
+    if ran.cut:
+        raise Refused("TooLarge", f"page {page} of {path} is too large to be painted")
+    return ran.raw

@@ -104,3 +104,16 @@ class Site:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+class Plain(Site):
+    """A server at an address that the owner has listed: there is no name that a certificate could prove."""
+
+    def _connect(self):
+        within = max(0.1, min(CONNECT_WITHIN, self.ctx.remaining() - 1))
+        return http.client.HTTPConnection(self.host, self.port, timeout=within)
+
+
+def site_of(ctx, host, port):
+    """The server of an account in the own network. Without TLS only where no name has to be believed: at an address."""
+    return (Plain if re.fullmatch(r"[0-9.]+", host) else Site)(ctx, host, port)

@@ -200,6 +200,7 @@ crate::edges! {
         ask run_with_advice(RunWithAdvice, 2) -> (RunReport, 1) within 110_000;
         ask run_with_input_file(RunWithInputFile, 2) -> (RunReport, 1) within 110_000;
         ask run_with_output_file(RunWithOutputFile, 1) -> (RunReport, 2) within 110_000;
+        ask run_with_account_file(RunWithAccountFile, 2) -> (RunReport, 2) within 110_000;
         ask run_speculative(RunSpeculative, 1) -> (RunReport, 1) within 110_000;
         ask decided(Decided, 0) -> (Done, 0) within 5_000;
         ask kill(Kill, 0) -> (KilledCount, 0) within 5_000;

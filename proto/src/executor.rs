@@ -382,11 +382,12 @@ impl Manifest {
         self.mind.as_ref().map_or(Ok(()), Thinking::validate)?;
         self.file.map_or(Ok(()), |file| file.validate(self))?;
         self.message.as_ref().map_or(Ok(()), |message| message.validate(self))?;
-        if let Some(kind) = self.account().filter(|_| self.mind.is_some() || self.file.is_some()) {
+        let takes = self.file.is_some_and(|file| file.takes().is_some());
+        if let Some(kind) = self.account().filter(|_| self.mind.is_some() || takes) {
             return Err(ManifestError::field(
                 "sandbox.capabilities",
                 kind.name(),
-                "an account without [mind] and [file]",
+                "an account without [mind], and without a file that is taken",
             ));
         }
         self.answer.validate()?;

@@ -260,6 +260,7 @@ impl Machine for TrustPhase {
                 | Ask::RunWithAdvice(_)
                 | Ask::RunWithInputFile(_)
                 | Ask::RunWithOutputFile(_)
+                | Ask::RunWithAccountFile(_)
                 | Ask::RunSpeculative(_)
                 | Ask::Decided(_)
                 | Ask::Kill(_)

@@ -59,6 +59,8 @@ pub enum Kind {
     Folders,
     /// A list of programs, by absolute path.
     Programs,
+    /// A list of folders of data, each with the program that reads it.
+    ProgramData,
 }
 
 /// A value that fits its kind.
@@ -77,8 +79,8 @@ const PROGRAMS: &str = "[\
     \"/usr/bin/basename\", \"/usr/bin/cat\", \"/usr/bin/cmp\", \"/usr/bin/comm\", \"/usr/bin/cut\", \
     \"/usr/bin/date\", \"/usr/bin/diff\", \"/usr/bin/dirname\", \"/usr/bin/du\", \"/usr/bin/expand\", \
     \"/usr/bin/fold\", \"/usr/bin/grep\", \"/usr/bin/head\", \"/usr/bin/join\", \"/usr/bin/ls\", \
-    \"/usr/bin/md5sum\", \"/usr/bin/nl\", \"/usr/bin/paste\", \"/usr/bin/pdftotext\", \"/usr/bin/seq\", \"/usr/bin/sha256sum\", \
-    \"/usr/bin/sort\", \"/usr/bin/stat\", \"/usr/bin/tac\", \"/usr/bin/tail\", \"/usr/bin/tr\", \
+    \"/usr/bin/md5sum\", \"/usr/bin/nl\", \"/usr/bin/paste\", \"/usr/bin/pdftoppm\", \"/usr/bin/pdftotext\", \"/usr/bin/seq\", \"/usr/bin/sha256sum\", \
+    \"/usr/bin/sort\", \"/usr/bin/stat\", \"/usr/bin/tac\", \"/usr/bin/tail\", \"/usr/bin/tesseract\", \"/usr/bin/tr\", \
     \"/usr/bin/tsort\", \"/usr/bin/uniq\", \"/usr/bin/wc\"]";
 
 /// One key.
@@ -397,6 +399,14 @@ pub const KEYS: &[Key] = &[
         default: PROGRAMS,
     },
     Key {
+        table: "sandbox",
+        name: "program_data",
+        doc: "Folders that such a program needs beside its libraries, each as \"PROGRAM FOLDER\": shown to be read where it runs.\n\
+              # They lie below /usr/share/ or /usr/local/share/.",
+        kind: Kind::ProgramData,
+        default: "[\"/usr/bin/tesseract /usr/share/tesseract-ocr\"]",
+    },
+    Key {
         table: "supervisor",
         name: "uid_base",
         doc: "Started as root where the packaged users do not exist: the daemons get unused uids from here on.",
@@ -534,6 +544,7 @@ impl Config {
                 write: self.list("sandbox", "writable"),
             },
             commands: self.list("sandbox", "commands"),
+            program_data: self.list("sandbox", "program_data"),
             guest_folders: self.list("guests", "folders"),
             dry_run: self.number("synt", "dry_run") != 0,
         }
@@ -731,6 +742,9 @@ fn fit(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
         (Kind::Programs, DeValue::Array(items)) => {
             list(items, commands::MAX_COMMANDS, |text| valid_text(text, commands::refused(text).is_none()))
         }
+        (Kind::ProgramData, DeValue::Array(items)) => {
+            list(items, commands::MAX_DATA, |text| valid_text(text, commands::ProgramData::read(text).is_some()))
+        }
         _ => None,
     }
 }
@@ -796,6 +810,11 @@ fn wanted(kind: Kind) -> String {
         Kind::Programs => format!(
             "a list of at most {} programs such as \"/usr/bin/wc\": absolute paths of plain names, in no closed place",
             commands::MAX_COMMANDS
+        ),
+        Kind::ProgramData => format!(
+            "a list of at most {} folders such as \"/usr/bin/tesseract /usr/share/tesseract-ocr\": PROGRAM FOLDER, the folder \
+             below /usr/share/ or /usr/local/share/",
+            commands::MAX_DATA
         ),
         Kind::Contexts => format!("a list of at most {} lines such as \"local/qwen3 32768\"", models::MAX_LINES),
     }
@@ -889,6 +908,7 @@ mod tests {
                 telegram_api: "https://api.telegram.org".into(),
                 folders: FolderSettings::default(),
                 commands: commands::DEFAULT.map(str::to_owned).to_vec(),
+                program_data: commands::DEFAULT_DATA.map(str::to_owned).to_vec(),
                 guest_folders: vec![],
                 dry_run: true,
             }

@@ -3,6 +3,7 @@
 import datetime
 import io
 import struct
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -15,18 +16,24 @@ from odf.table import Table, TableCell, TableRow
 from odf.text import H, P
 
 
-def pdf(*pages):
-    """A PDF with a line of text on each page."""
+def pdf(*pages, turned=0):
+    """A PDF with the lines of a text on each page, which is shown turned by so many degrees."""
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
     kids = []
     for text in pages:
-        stream = b"BT /F1 12 Tf 72 700 Td (%s) Tj ET" % text.encode("latin-1")
+        lines = b" T* ".join(b"(%s) Tj" % line.encode("latin-1") for line in text.split("\n"))
+        stream = b"BT /F1 12 Tf 20 TL 72 700 Td %s ET" % lines
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
         resources = b"<< /Font << /F1 3 0 R >> >>"
-        page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R /Resources %s >>"
-        objects.append(page % (len(objects), resources))
+        page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Rotate %d /Contents %d 0 R /Resources %s >>"
+        objects.append(page % (turned, len(objects), resources))
         kids.append(b"%d 0 R" % len(objects))
     objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(kids), len(kids))
+    return file_of(objects)
+
+
+def file_of(objects):
+    """The objects of a PDF as a file."""
     out, places = b"%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
         places.append(len(out))
@@ -35,6 +42,28 @@ def pdf(*pages):
     size, at = len(objects) + 1, len(out)
     return out + b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
         size, table, size, at)
+
+
+def photographed(place, *lines, turned=0):
+    """Writing as a picture."""
+    painter = ["pdftoppm", "-singlefile", "-r", "150", {".jpg": "-jpeg", ".png": "-png"}[place.suffix], "-", str(place.with_suffix(""))]
+    subprocess.run(painter, input=pdf("\n".join(lines), turned=turned), check=True)
+
+
+def scan(place, picture):
+    """A PDF of two pages that are one picture each, as a scanner makes it: a JPEG stands in it as it is."""
+    image = picture.read_bytes()
+    at = image.index(b"\xff\xc0")
+    height, width = struct.unpack(">HH", image[at + 5:at + 9])
+    shape = b"/Width %d /Height %d /ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /DCTDecode" % (width, height)
+    page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /XObject << /I 3 0 R >> >> >>"
+    paint = b"q 595 0 0 842 0 0 cm /I Do Q"
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [5 0 R 6 0 R] /Count 2 >>",
+        b"<< /Type /XObject /Subtype /Image %s /Length %d >>\nstream\n%s\nendstream" % (shape, len(image), image),
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(paint), paint), page, page,
+    ]
+    place.write_bytes(file_of(objects))
 
 
 def letter(place):
@@ -132,7 +161,12 @@ def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "electricity-bill.pdf").write_bytes(pdf("Invoice 2026/0042: 84,30 euros", "To be paid by 15 December"))
     (folder / "bolletta-gas.pdf").write_bytes(pdf("Fattura 77: 61,20 euro"))
-    (folder / "scan.pdf").write_bytes(pdf(""))
+    (folder / "blank.pdf").write_bytes(pdf(""))
+    shop = ("Calzature Rossi di Maria Rossi", "Scontrino numero 118 del 14 agosto", "Scarpe da bambino  39,90 euro",
+            "Lacci neri  3,50 euro", "Totale da pagare  43,40 euro", "Grazie per la visita e arrivederci a presto")
+    photographed(folder / "scontrino.jpg", *shop)
+    photographed(folder / "receipt-on-its-side.png", *shop, turned=90)
+    scan(folder / "lease.pdf", folder / "scontrino.jpg")
     letter(folder / "insurance.docx")
     guarantee(folder / "garanzia.odt")
     budget(folder / "budget.xlsx")

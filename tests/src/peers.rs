@@ -23,8 +23,8 @@ use metnos_proto::msg::memoryd::{
 use metnos_proto::msg::people::Household;
 use metnos_proto::msg::sandboxd::{
     Birth, Born, ClearFindings, Decided, Fill, Forget, Install, Kill, KilledCount, Pool, PoolEntry, PoolListing,
-    Resolve, Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile,
-    RunWithSecrets, TrustKey,
+    Resolve, Resolved, Run, RunReport, RunSpeculative, RunWithAccountFile, RunWithAdvice, RunWithInputFile,
+    RunWithOutputFile, RunWithSecrets, TrustKey,
 };
 use metnos_proto::msg::schedule::{
     AskFired, AskedThen, ChangeSchedules, KeepSchedule, ListSchedules, ReviewOf, SaidBefore, SaidTimes, ShowSchedule,
@@ -430,6 +430,17 @@ impl policyd_sandboxd::ServeBlocking for Sandbox {
         trace: TraceId,
         RunWithOutputFile { run }: RunWithOutputFile,
         [arguments]: [Sealed; 1],
+    ) -> Served<RunReport, 2> {
+        let (report, [result]) = policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])?;
+        Ok((report, [result, document("")?]))
+    }
+
+    fn run_with_account_file(
+        &mut self,
+        to: &ToSandboxd,
+        trace: TraceId,
+        RunWithAccountFile { run }: RunWithAccountFile,
+        [arguments, _account]: [Sealed; 2],
     ) -> Served<RunReport, 2> {
         let (report, [result]) = policyd_sandboxd::ServeBlocking::run(self, to, trace, run, [arguments])?;
         Ok((report, [result, document("")?]))

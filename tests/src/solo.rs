@@ -347,6 +347,7 @@ fn start_word(setup: &Setup) -> Start {
             zone: String::new(),
             folders: metnos_proto::control::FolderSettings::default(),
             commands: Vec::new(),
+            program_data: Vec::new(),
             guest_folders: Vec::new(),
             dry_run: true,
         },

@@ -172,6 +172,7 @@ impl Ephemeral {
                 zone: String::new(),
                 folders: metnos_proto::control::FolderSettings::default(),
                 commands: Vec::new(),
+                program_data: Vec::new(),
                 guest_folders: Vec::new(),
                 dry_run: true,
             },

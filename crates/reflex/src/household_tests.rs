@@ -107,8 +107,7 @@ fn what_reads_a_kind_of_file_is_called_for_that_kind_alone() {
     assert_eq!(call("read the letter"), r#"doc_text {"path":"documents/letter.docx"}"#);
     assert_eq!(call("read the lease"), r#"fs_read {"path":"notes/lease.md"}"#);
     assert_eq!(call("zip the documents folder"), r#"archive_pack {"path":"documents","to":"documents.zip"}"#);
-    // What no executor reads as a text stays with the one that says so.
-    assert_eq!(call("read photos/sea.jpg"), r#"fs_read {"path":"photos/sea.jpg"}"#);
+    assert_eq!(call("read photos/sea.jpg"), r#"ocr_text {"path":"photos/sea.jpg"}"#);
     assert_eq!(call("unzip the bill"), "");
     // Whatever else is done with a file has nothing to do with how it is read.
     assert_eq!(call("delete documents/bill.pdf"), r#"fs_delete {"path":"documents/bill.pdf"}"#);

@@ -45,7 +45,7 @@ fn every_example_of_every_shipped_manifest_holds_without_the_others() {
 fn envelope_of_all_shipped_executors_is_small() {
     let envelope = envelope_of(release(), Lang::En);
     let bytes = serde_json::to_vec(&envelope).unwrap();
-    assert!(bytes.len() < 512 << 10, "{} bytes", bytes.len());
+    assert!(bytes.len() < 576 << 10, "{} bytes", bytes.len());
 }
 
 /// What a pattern asks first is there, only reads, takes the words, and gives what is taken from it.
@@ -59,7 +59,7 @@ fn every_lookup_asks_for_what_the_other_executor_has() {
             let by = all.iter().find(|one| one.name == lookup.by).unwrap();
             assert_eq!(by.class, READ, "{}", by.name);
             let takes = by.input["properties"].as_object().unwrap();
-            for argument in lookup.args.keys().chain([&lookup.from]) {
+            for argument in lookup.args.keys().chain([&lookup.from].into_iter().filter(|from| !from.is_empty())) {
                 assert!(takes.contains_key(argument), "{} does not take {argument}", by.name);
             }
             let output = by.output.to_string();

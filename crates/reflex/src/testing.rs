@@ -81,6 +81,8 @@ pub fn shipped() -> Vec<Candidate> {
             seed!("home_secure"),
             seed!("home_state"),
             seed!("image_info"),
+            seed!("imap_attachment"),
+            seed!("attachment_add"),
             seed!("imap_fetch"),
             seed!("imap_fetch_headers"),
             seed!("imap_flag"),
@@ -94,6 +96,7 @@ pub fn shipped() -> Vec<Candidate> {
             seed!("note_add"),
             seed!("note_read"),
             seed!("notify"),
+            seed!("ocr_text"),
             seed!("pdf_text"),
             seed!("price_watch"),
             seed!("smtp_send"),
@@ -103,6 +106,7 @@ pub fn shipped() -> Vec<Candidate> {
             seed!("text_stats"),
             seed!("weather_get"),
             seed!("web_fetch"),
+            seed!("web_search"),
         ]
     });
     ALL.clone()

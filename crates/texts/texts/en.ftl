@@ -436,6 +436,8 @@ said-try = { $executor ->
     [home_secure] switching a lock, gate or alarm
     [home_state] looking at a device of the house
     [image_info] looking at an image
+    [imap_attachment] fetching what is attached to a mail
+    [attachment_add] keeping what is attached
     [imap_fetch] reading a mail
     [imap_fetch_headers] listing the mails
     [imap_flag] marking mails
@@ -445,6 +447,7 @@ said-try = { $executor ->
     [imap_status] looking into the mailbox
     [note_add] adding a note
     [notify] sending a message
+    [ocr_text] reading what is written in an image
     [pdf_text] reading a PDF
     [schedule] planning a reminder
     [shell_run] running a program
@@ -456,6 +459,7 @@ said-try = { $executor ->
     [undo] taking back the last change
     [weather_get] looking up the weather
     [web_fetch] reading a page
+    [web_search] searching the web
     [feed_read] looking at what is new on a site
     [price_watch] looking at what an article costs
    *[other] { $executor }
@@ -492,6 +496,7 @@ card-does = { $executor ->
     [imap_flag] marks mails as read, unread or important
     [imap_move] moves mails to another folder
     [imap_restore] puts mails back as they were
+    [attachment_add] keeps what is attached to a mail
     [inbox_add] keeps a file that was sent
     [list_remove] takes things off a list
     [note_add] writes down a note
@@ -566,12 +571,12 @@ card-argument = { $name ->
     [rain] about rain
     [recipient] to the address
     [reply] answers the mail number
+    [series] all times of a series
     [sheet] which sheet
     [stdin] what the program reads
     [subject] with the subject
     [temperature] about the temperature
     [text] what is noted
-    [series] all times of a series
     [title] what it is called
     [to] new name
     [to_page] to page
@@ -841,6 +846,7 @@ undo-act = { $state ->
         [home_act] The devices of the house are as they were before.
         [contact_add] The contacts are as they were before.
         [inbox_add] { $path } is taken out of the inbox again.
+        [attachment_add] The attachment is taken out of the inbox again.
         [archive_pack] The archive that was made of { $path } is gone again.
         [archive_unpack] What was unpacked from { $path } is gone again.
         [table_convert] The file that was made of { $path } is gone again.

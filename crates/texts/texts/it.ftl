@@ -436,6 +436,8 @@ said-try = { $executor ->
     [home_secure] comandare una serratura, un cancello o un allarme
     [home_state] guardare un dispositivo della casa
     [image_info] guardare un’immagine
+    [imap_attachment] prendere un allegato
+    [attachment_add] conservare un allegato
     [imap_fetch] leggere una mail
     [imap_fetch_headers] elencare le mail
     [imap_flag] segnare le mail
@@ -445,6 +447,7 @@ said-try = { $executor ->
     [imap_status] guardare nella casella di posta
     [note_add] aggiungere una nota
     [notify] mandare un messaggio
+    [ocr_text] leggere quello che c’è scritto in un’immagine
     [pdf_text] leggere un PDF
     [schedule] programmare un promemoria
     [shell_run] eseguire un programma
@@ -456,6 +459,7 @@ said-try = { $executor ->
     [undo] annullare l'ultima modifica
     [weather_get] guardare il meteo
     [web_fetch] leggere una pagina
+    [web_search] cercare su internet
     [feed_read] guardare le novità di un sito
     [price_watch] guardare quanto costa un articolo
    *[other] { $executor }
@@ -492,6 +496,7 @@ card-does = { $executor ->
     [imap_flag] segna le mail come lette, da leggere o importanti
     [imap_move] sposta le mail in un'altra cartella
     [imap_restore] rimette le mail com'erano
+    [attachment_add] conserva quello che è allegato a una mail
     [inbox_add] conserva un file che è stato mandato
     [list_remove] toglie cose da una lista
     [note_add] scrive una nota
@@ -566,12 +571,12 @@ card-argument = { $name ->
     [rain] sulla pioggia
     [recipient] all'indirizzo
     [reply] risponde alla mail numero
+    [series] tutte le date di una serie
     [sheet] quale foglio
     [stdin] ciò che il programma legge
     [subject] con l'oggetto
     [temperature] sulla temperatura
     [text] che cosa si annota
-    [series] tutte le date di una serie
     [title] come si chiama
     [to] nome nuovo
     [to_page] fino alla pagina
@@ -838,6 +843,7 @@ undo-act = { $state ->
         [home_act] I dispositivi della casa sono di nuovo com'erano.
         [contact_add] I contatti sono di nuovo com'erano prima.
         [inbox_add] { $path } è stato tolto di nuovo.
+        [attachment_add] L’allegato è stato tolto di nuovo dalla cartella inbox.
         [archive_pack] L'archivio fatto da { $path } non c'è più.
         [archive_unpack] Ciò che era stato estratto da { $path } non c'è più.
         [table_convert] Il file fatto da { $path } non c'è più.
@@ -1099,6 +1105,7 @@ refusal = { $rule ->
     [account-missing_mail] la tua posta non è ancora collegata: chi è proprietario la collega alla macchina, con `metnosctl account add mail`
     [account-missing_calendar] il tuo calendario non è ancora collegato: chi è proprietario lo collega alla macchina, con `metnosctl account add calendar`
     [account-missing_home] la casa non è ancora collegata: chi è proprietario la collega alla macchina, con `metnosctl account add home`
+    [account-missing_search] il server di ricerca non è ancora collegato: chi è proprietario lo collega alla macchina, con `metnosctl account add search`
     [account-unopened] la password di quell’account non si può leggere: va aggiunto di nuovo, con `metnosctl account add`
     [account-no_sending] da quell’account non si può inviare posta: chi è proprietario indica alla macchina un server che la invia, con `metnosctl account add mail --smtp`
     [account-form] qualcosa di quell’account non va

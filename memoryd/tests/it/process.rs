@@ -72,6 +72,7 @@ impl Process {
                 zone: String::new(),
                 folders: metnos_proto::control::FolderSettings::default(),
                 commands: Vec::new(),
+                program_data: Vec::new(),
                 guest_folders: Vec::new(),
                 dry_run: true,
             },

@@ -530,7 +530,7 @@ pub struct AccountNamed {
     pub name: Option<String>,
 }
 
-/// Manage the accounts that persons have elsewhere: mailboxes and calendars
+/// Manage the accounts that persons have elsewhere: mailboxes, calendars, a house, a search server
 #[derive(Debug, Subcommand)]
 pub enum AccountCommand {
     /// List them; never a password
@@ -543,15 +543,15 @@ pub enum AccountCommand {
         /// Whose; yours where nothing is said
         #[arg(long)]
         person: Option<String>,
-        /// The name of its server, such as imap.example.org or cloud.example.org; only TLS is spoken. For `home` also an address
-        /// such as 192.168.1.10 that is listed under net.private: there, and only there, HTTP without TLS
+        /// The name of its server, such as imap.example.org or cloud.example.org; only TLS is spoken. For `home` and `search` also an
+        /// address such as 192.168.1.10 that is listed under net.private: there, and only there, HTTP without TLS
         #[arg(long)]
         host: String,
-        /// The port; without it 993 for mail, 443 for a calendar, 8123 for `home`
+        /// The port; without it 993 for mail, 443 for a calendar and for `search`, 8123 for `home`
         #[arg(long)]
         port: Option<u16>,
         /// The user name there; the password is typed, or read from standard input. For `home` that is a long-lived access token,
-        /// which needs no user name
+        /// which needs no user name; a server for `search` may want neither
         #[arg(long)]
         user: Option<String>,
         /// The server that takes mail to be sent, such as smtp.example.org or smtp.example.org:587; `none` for an account that

@@ -5,9 +5,10 @@ use metnos_proto::doc::vault::{AccountAnswer, AccountKept, AccountRow};
 use metnos_proto::edges::CtlPolicyd;
 use metnos_proto::executor::is_mail_address;
 use metnos_proto::ids::TraceId;
-use metnos_proto::msg::accounts::{AccountAsk, AccountKind, AccountOf, AccountPut, MAIN};
+use metnos_proto::msg::accounts::{AccountAsk, AccountKind, AccountOf, AccountPut, MAIN, NO_LOGIN};
 use metnos_proto::msg::sandboxd::MAX_SECRET;
 use metnos_proto::payload::Sealed;
+use zeroize::Zeroizing;
 
 use crate::command_line::cli::Run;
 use crate::command_line::nouns::{AccountCommand, AccountNamed};
@@ -26,6 +27,7 @@ const fn tried_by(kind: AccountKind) -> &'static str {
         AccountKind::Mail => "imap_status",
         AccountKind::Calendar => "calendar_events",
         AccountKind::Home => "home_list",
+        AccountKind::Search => "web_search",
     }
 }
 
@@ -35,11 +37,14 @@ const fn asked_by(kind: AccountKind) -> &'static str {
         AccountKind::Mail => "do I have new mail?",
         AccountKind::Calendar => "what is on my calendar?",
         AccountKind::Home => "which lights are on?",
+        AccountKind::Search => "search the web for bread recipes",
     }
 }
 
 /// The executor that shows whether mail can be sent. It logs in, and sends nothing.
 const SENDING_TRIED_BY: &str = "smtp_status";
+/// What is searched for to see whether a search server answers.
+const TRIED_WITH: &str = "Metnos";
 /// What stands for the user name of a house.
 const HOME_USER: &str = "token";
 /// How `--smtp` says that an account only reads.
@@ -63,6 +68,7 @@ fn user_of(kind: AccountKind, typed: Option<&str>) -> Result<String, CtlError> {
     match (typed, kind) {
         (Some(user), _) => Ok(user.to_owned()),
         (None, AccountKind::Home) => Ok(HOME_USER.to_owned()),
+        (None, AccountKind::Search) => Ok(NO_LOGIN.to_owned()),
         (None, AccountKind::Mail | AccountKind::Calendar) => Err(CtlError::failed(
             "--user",
             "it says who logs in at the server, and is missing",
@@ -102,6 +108,20 @@ fn smtp_of(kind: AccountKind, host: &str, typed: Option<&str>, sender: &str) -> 
     }
 }
 
+/// The password of an account, as it is typed or comes by standard input.
+fn password_of(
+    screen: &mut Screen,
+    kind: AccountKind,
+    (user, host): (&str, &str),
+) -> Result<Zeroizing<Vec<u8>>, CtlError> {
+    let what = match kind {
+        AccountKind::Search if user == NO_LOGIN => return Ok(Zeroizing::new(NO_LOGIN.as_bytes().to_vec())),
+        AccountKind::Mail | AccountKind::Calendar | AccountKind::Search => format!("the password of {user} at {host}"),
+        AccountKind::Home => format!("the access token for {host}"),
+    };
+    typed(screen, &what, MAX_SECRET)
+}
+
 /// Does what `account` says.
 ///
 /// # Errors
@@ -124,11 +144,7 @@ pub fn account(screen: &mut Screen, instance: &Instance, command: &AccountComman
             let user = &user_of(of.kind, user.as_deref())?;
             let sender = address.as_deref().unwrap_or(user);
             let (smtp_host, smtp_port) = smtp_of(of.kind, host, smtp.as_deref(), sender)?;
-            let what = match of.kind {
-                AccountKind::Mail | AccountKind::Calendar => format!("the password of {user} at {host}"),
-                AccountKind::Home => format!("the access token for {host}"),
-            };
-            let password = typed(screen, &what, MAX_SECRET)?;
+            let password = password_of(screen, of.kind, (user, host))?;
             if password.is_empty() || password.len() > MAX_SECRET {
                 let what = format!("it has {} bytes; a password has 1 to {MAX_SECRET}", password.len());
                 return Err(CtlError::failed("the password", what, "`pass mail | metnosctl account add mail …`"));
@@ -185,8 +201,11 @@ fn answered(screen: &mut Screen, instance: &Instance, ask: AccountAsk) -> Result
 
 /// The owner's own account, tried as a call that is decided on and recorded like any other.
 fn tried(screen: &mut Screen, instance: &Instance, (of, by): (&AccountNamed, &str)) -> Result<Exit, CtlError> {
-    let named = format!("account={}", of.name.as_deref().unwrap_or(MAIN));
-    let call = Run { executor: by.to_owned(), pairs: vec![named], args: None };
+    let mut pairs = vec![format!("account={}", of.name.as_deref().unwrap_or(MAIN))];
+    if of.kind == AccountKind::Search {
+        pairs.push(format!("query={TRIED_WITH}"));
+    }
+    let call = Run { executor: by.to_owned(), pairs, args: None };
     let end = run::run(screen, instance, &call)?;
     if end == Exit::Done && !screen.json() {
         screen.line(works(by))?;
@@ -200,6 +219,7 @@ fn works(by: &str) -> &'static str {
         SENDING_TRIED_BY => "Mail can be sent from it. Nothing was sent now.",
         "imap_status" => "Mail can be read there.",
         "home_list" => "The house answers.",
+        "web_search" => "Searches are answered.",
         _ => "Its calendars can be read.",
     }
 }
@@ -230,7 +250,7 @@ fn show_kept(screen: &mut Screen, kept: &AccountKept) -> Result<(), CtlError> {
 
 fn list(screen: &mut Screen, rows: &[AccountRow]) -> Result<(), CtlError> {
     if rows.is_empty() {
-        return screen.line("There are no accounts. `metnosctl account add mail` adds a mailbox, `metnosctl account add calendar` a calendar, `metnosctl account add home` a house.");
+        return screen.line("There are no accounts. `metnosctl account add mail` adds a mailbox, `metnosctl account add calendar` a calendar, `metnosctl account add home` a house, `metnosctl account add search` a search server.");
     }
     let mut table = Table::new(&["PERSON", "KIND", "NAME", "SERVER", "USER", "SENDS BY"]);
     for one in rows {

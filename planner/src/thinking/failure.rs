@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The classes of errors that executors name in their contracts. Which one it was is known by the digest of that leaf: no
 /// word of a result is read for it, so reading no result means nothing.
-const CLASSES: [&str; 76] = [
+const CLASSES: [&str; 77] = [
     "Already",
     "Ambiguous",
     "BadArchive",
@@ -39,6 +39,7 @@ const CLASSES: [&str; 76] = [
     "Locked",
     "LoginFailed",
     "NoAnswer",
+    "NoAttachment",
     "NoColumn",
     "NoDates",
     "NoFeed",
@@ -99,7 +100,9 @@ pub fn error_class(leaves: &[Leaf]) -> String {
 #[must_use]
 pub fn remedy(outcome: Outcome, class: &str) -> &'static str {
     match class {
-        "NotFound" | "NoFolder" => "Check the name: list or search first, then call again with the right one",
+        "NotFound" | "NoFolder" | "NoAttachment" => {
+            "Check the name: list or search first, then call again with the right one"
+        }
         "BadPath" | "OtherFolder" => {
             "A path lies below the workspace and looks like notes/a.md, without `..` and without a leading slash"
         }

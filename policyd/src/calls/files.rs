@@ -7,7 +7,9 @@ use std::rc::Rc;
 
 use metnos_proto::msg::common::{Refusal, Standing};
 use metnos_proto::payload::Sealed;
+use serde_json::Value;
 
+use crate::calls::turns::Turn;
 use crate::decision::Verdict;
 use crate::executors::registry::Signed;
 use crate::people::principal::Principal;
@@ -99,8 +101,18 @@ impl Files {
 
 /// The digest of the file that these arguments are about.
 fn digest_in(arguments: &str) -> String {
-    let value: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
+    let value: Value = serde_json::from_str(arguments).unwrap_or_default();
     value["blake3"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The file for a call that takes one, and comes without: what an earlier call of its turn has given, such as an attachment.
+/// It is the person's own, so it goes nowhere but where the call puts what names no place.
+pub(crate) fn of_turn(signed: &Signed, arguments: &Value, turn: &Turn) -> Option<Sealed> {
+    signed.manifest.file.and_then(|way| way.takes())?;
+    if arguments.get("path").is_some() {
+        return None;
+    }
+    turn.file.as_ref().and_then(|file| file.share().ok())
 }
 
 /// Denies a call that takes a file and has none, or has one that it does not take.
@@ -114,7 +126,8 @@ pub(crate) fn unfit(signed: Option<&Signed>, file: Option<&Sealed>) -> Option<Ve
             Some(Verdict::deny("file.large", why))
         }
         (Some(_), None) => {
-            let why = "the file that this is about is not here: it comes over a channel, and waits in memory only";
+            let why = "the file that this is about is not here: it comes over a channel, or from an earlier call of this turn, \
+                       which is kept where the person's files are and names no path; and it waits in memory only";
             Some(Verdict::deny(MISSING, why).with_remedy("have it sent again"))
         }
         (None, Some(_)) => Some(Verdict::deny(MISSING, "this executor takes no file")),

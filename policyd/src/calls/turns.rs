@@ -207,10 +207,11 @@ impl Turn {
         self.handles.len()
     }
 
-    /// How many bytes they have.
+    /// How many bytes they have, with the file that a call has given.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
-        self.handles.values().map(|kept| kept.result.len()).sum()
+        let file = self.file.as_ref().map_or(0, Sealed::len);
+        self.handles.values().map(|kept| kept.result.len()).sum::<usize>().saturating_add(file)
     }
 
     /// The calls that have left these results.

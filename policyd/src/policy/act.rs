@@ -20,6 +20,7 @@ use crate::approvals::cards::Asking;
 use crate::arguments::{Arguments, Resolved};
 use crate::budget::{BudgetGuard, over_rule};
 use crate::calls::call::Call;
+use crate::calls::files;
 use crate::calls::outcome::{known_digest, labelled, passed_on, values_of, without_values};
 use crate::calls::path_locks::PathLock;
 use crate::calls::rate::Admission;
@@ -92,6 +93,9 @@ impl Policy {
         drop(bytes);
         self.base.sandbox_soon().await;
         let (arguments, told) = self.secrets.without_secret(&mut call, &mut digest, arguments)?;
+        if let (None, Ok(arguments)) = (&call.file, &arguments) {
+            call.file = self.file_of_turn(&call, arguments);
+        }
         let resolved = self.resolve(&call, &arguments).await;
         let purse = self.purse_of(&call).await?;
         let decided = self.decided(&call, id, (&arguments, &resolved), told.as_deref(), purse.as_ref())?;
@@ -155,6 +159,13 @@ impl Policy {
             Acted::Denied(refusal) => say(refusal),
             Acted::Ran(ran) => Ok(Acted::Ran(ran)),
         }
+    }
+
+    /// The file that an earlier call of the turn has given, where this one takes a file and came without.
+    fn file_of_turn(&self, call: &Call, arguments: &Arguments) -> Option<Sealed> {
+        let signed = self.executors.registry.borrow().callable(&call.executor)?;
+        let turns = self.calls.turns.borrow();
+        files::of_turn(&signed, arguments.value(), turns.get(call.turn)?)
     }
 
     /// The values of critical references, from sandboxd, compared with what is known of their results.

@@ -7,10 +7,10 @@ use metnos_proto::edge::RpcError;
 use metnos_proto::executor::FileTransfer;
 use metnos_proto::ids::{Blake3, CallId, HandleId, TraceId, TurnId};
 use metnos_proto::json::{self, JsonError};
-use metnos_proto::msg::accounts::AccountKind;
 use metnos_proto::msg::common::{ExecutorId, Refusal, RefusalCode};
 use metnos_proto::msg::sandboxd::{
-    Kill, MAX_LEAVES, Run, RunReport, RunWithAdvice, RunWithInputFile, RunWithOutputFile, RunWithSecrets,
+    Kill, MAX_LEAVES, Run, RunReport, RunWithAccountFile, RunWithAdvice, RunWithInputFile, RunWithOutputFile,
+    RunWithSecrets,
 };
 use metnos_proto::payload::Sealed;
 
@@ -95,12 +95,9 @@ impl Policy {
             self.pass_on(signed, message, &run, &arguments).await?;
         }
         if let Some(way) = &signed.manifest.file {
-            return self.hand_file(way, trace, run, arguments, file).await;
+            return self.hand_file((signed, way), trace, run, arguments, file).await;
         }
-        if let Some(kind) = signed.manifest.account() {
-            let account = self
-                .account_of(run.turn, (kind, signed.manifest.sends_mail()), &arguments)
-                .map_err(RpcError::Refused)?;
+        if let Some(account) = self.account_of(run.turn, signed, &arguments).map_err(RpcError::Refused)? {
             let ask = RunWithSecrets { run };
             return self.base.ask_sandbox(self.base.sandbox.run_with_secrets(trace, ask, [arguments, account])).await;
         }
@@ -118,24 +115,23 @@ impl Policy {
         }
     }
 
-    /// The account that a call is about, of the person whose turn it is, as it is in this very moment.
-    fn account_of(
-        &self,
-        turn: TurnId,
-        (kind, sends): (AccountKind, bool),
-        arguments: &Sealed,
-    ) -> Result<Sealed, Refusal> {
+    /// The account that a call is about, of the person whose turn it is, as it is in this very moment; `None` where it is about
+    /// none.
+    fn account_of(&self, turn: TurnId, signed: &Signed, arguments: &Sealed) -> Result<Option<Sealed>, Refusal> {
+        let Some(kind) = signed.manifest.account() else { return Ok(None) };
         let holder = self.calls.turns.borrow().get(turn).and_then(|open| open.world.account_holder.clone());
         let bytes = arguments.read().map_err(|error| internal(&error.to_string()))?;
         let arguments = Arguments::parse(&bytes).map_err(|error| internal(&error.to_string()))?;
+        let sends = signed.manifest.sends_mail();
         let wanted = accounts::Wanted { kind, named: accounts::named_in(arguments.value()), sends };
-        self.secrets.account_for(holder.as_deref(), wanted)
+        self.secrets.account_for(holder.as_deref(), wanted).map(Some)
     }
 
-    /// The same with the file that it takes, or for one that it gives: the turn keeps that one for its asker.
+    /// The same with the file that it takes, or for one that it gives: the turn keeps that one for its asker, and for a later
+    /// call that takes one.
     async fn hand_file(
         &self,
-        way: &FileTransfer,
+        (signed, way): (&Signed, &FileTransfer),
         trace: TraceId,
         run: Run,
         arguments: Sealed,
@@ -143,10 +139,17 @@ impl Policy {
     ) -> Result<(RunReport, [Sealed; 1]), RpcError> {
         if way.gives().is_some() {
             let turn = run.turn;
-            let given = self
-                .base
-                .ask_sandbox(self.base.sandbox.run_with_output_file(trace, RunWithOutputFile { run }, [arguments]))
-                .await;
+            let sandbox = &self.base.sandbox;
+            let given = match self.account_of(turn, signed, &arguments).map_err(RpcError::Refused)? {
+                Some(account) => {
+                    let ask = RunWithAccountFile { run };
+                    self.base.ask_sandbox(sandbox.run_with_account_file(trace, ask, [arguments, account])).await
+                }
+                None => {
+                    let ask = RunWithOutputFile { run };
+                    self.base.ask_sandbox(sandbox.run_with_output_file(trace, ask, [arguments])).await
+                }
+            };
             let (report, [result, file]) = given?;
             if let Some(open) = self.calls.turns.borrow_mut().get_mut(turn) {
                 open.file = Some(file);

@@ -134,11 +134,12 @@ pub fn way_back(
     if !keeps(signed) {
         return None;
     }
-    let mut filled = arguments.fill(&signed.spec, resolved)?;
-    if let (Some(own), Value::Object(map)) = (own, &mut filled.value) {
+    let filled = arguments.fill(&signed.spec, resolved)?;
+    let mut back = inverse_of(&signed.manifest, &signed.spec, &filled.value, call)?;
+    if let (Some(own), Value::Object(map)) = (own, &mut back.arguments) {
         map.insert("path".to_owned(), Value::String(own.to_owned()));
     }
-    inverse_of(&signed.manifest, &signed.spec, &filled.value, call)
+    Some(back)
 }
 
 /// The inverse of a call with these values: it learns which executor acted, what its critical arguments

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use metnos_proto::doc::vault::{AccountAnswer, AccountKept, AccountRemoved, AccountRow};
 use metnos_proto::executor::{is_address_literal, is_host_name, is_mail_address, is_name};
 use metnos_proto::msg::accounts::{
-    AccountAsk, AccountKind, AccountOf, AccountPut, MAIN, MAX_ACCOUNTS, MAX_USER, SMTP_PORT, is_devices,
+    AccountAsk, AccountKind, AccountOf, AccountPut, HOUSEHOLD, MAIN, MAX_ACCOUNTS, MAX_USER, SMTP_PORT, is_devices,
 };
 use metnos_proto::msg::common::{Refusal, RefusalCode};
 use metnos_proto::msg::sandboxd::MIN_REDACTED_SECRET;
@@ -28,6 +28,7 @@ const fn missing(kind: AccountKind) -> &'static str {
         AccountKind::Mail => "account.missing_mail",
         AccountKind::Calendar => "account.missing_calendar",
         AccountKind::Home => "account.missing_home",
+        AccountKind::Search => "account.missing_search",
     }
 }
 
@@ -186,6 +187,7 @@ impl Accounts {
     /// The account that a call is about: the one that it names, else the one that this person has had for longest; where mail is
     /// sent, of those that it can be sent from.
     fn chosen(&self, person: &str, wanted: Wanted<'_>) -> Option<(&Key, &Account)> {
+        let person = whose(person, wanted.kind);
         let own = self.0.iter().filter(|((whose, what, _), _)| whose == person && *what == wanted.kind);
         let lacks = |account: &Account| wanted.sends && account.sending.is_none();
         match wanted.named {
@@ -210,6 +212,7 @@ impl Accounts {
     }
 
     fn names(&self, person: &str, kind: AccountKind) -> Vec<&str> {
+        let person = whose(person, kind);
         let own = self.0.keys().filter(|(whose, what, _)| whose == person && *what == kind);
         own.map(|(_, _, name)| name.as_str()).collect()
     }
@@ -237,7 +240,8 @@ impl Accounts {
                 Verdict::deny(UNKNOWN, why).with_remedy(&format!("name one of these: {}", there.join(", ")))
             }
             Some(_) | None => {
-                let whose = if person == OWNER { String::new() } else { format!(" of {person}") };
+                let person = whose(person, kind);
+                let whose = if [OWNER, HOUSEHOLD].contains(&person) { String::new() } else { format!(" of {person}") };
                 let why = format!("no {} account{whose} is connected yet", kind.name());
                 Verdict::deny(missing(kind), why).with_remedy(&format!("the owner connects one at the machine: {add}"))
             }
@@ -346,7 +350,8 @@ impl Secrets {
         let AccountPut { of, host, port, user, smtp_host, smtp_port, address, devices } = put;
         let key = key_of(of, &named)?;
         let host = host.to_ascii_lowercase();
-        if !(is_host_name(&host) || key.1 == AccountKind::Home && is_address_literal(&host)) {
+        let of_house = matches!(key.1, AccountKind::Home | AccountKind::Search);
+        if !(is_host_name(&host) || of_house && is_address_literal(&host)) {
             let why =
                 format!("the host is {}; expected is the name of a server such as imap.example.org", shown(&host));
             return Err(invalid(why).remedy("a server of the house is reached by a name that the resolver knows"));
@@ -512,8 +517,8 @@ fn devices_of(kind: AccountKind, devices: &str) -> Result<String, Refusal> {
             let why = format!("the devices are {}; expected are such as light.*,cover.blinds", shown(devices));
             Err(invalid(why).remedy("`--devices` lists what may be looked at and switched"))
         }
-        (AccountKind::Mail | AccountKind::Calendar, true) => Ok(String::new()),
-        (AccountKind::Mail | AccountKind::Calendar, false) => {
+        (AccountKind::Mail | AccountKind::Calendar | AccountKind::Search, true) => Ok(String::new()),
+        (AccountKind::Mail | AccountKind::Calendar | AccountKind::Search, false) => {
             Err(invalid(format!("a {} account has no devices", kind.name())))
         }
     }
@@ -560,7 +565,22 @@ fn key_of(of: AccountOf, named: &impl Fn(&str) -> Result<String, Refusal>) -> Re
         let why = format!("the name is {}; expected are small letters, digits and `_`, a letter first", shown(&name));
         return Err(invalid(why));
     }
-    Ok((named(&of.person)?, of.kind, name))
+    match (of.kind, of.person.is_empty()) {
+        (AccountKind::Search, true) => Ok((HOUSEHOLD.to_owned(), of.kind, name)),
+        (AccountKind::Search, false) => {
+            let why = "a search server is the household's, and is connected for no single person";
+            Err(invalid(why.to_owned()).remedy("leave `--person` out"))
+        }
+        (AccountKind::Mail | AccountKind::Calendar | AccountKind::Home, _) => Ok((named(&of.person)?, of.kind, name)),
+    }
+}
+
+/// Whose an account of this kind is that this person uses.
+const fn whose(person: &str, kind: AccountKind) -> &str {
+    match kind {
+        AccountKind::Search => HOUSEHOLD,
+        AccountKind::Mail | AccountKind::Calendar | AccountKind::Home => person,
+    }
 }
 
 #[cfg(test)]
@@ -605,6 +625,30 @@ mod tests {
         assert_eq!(sends("Anna", None), None, "the one that it can be sent from");
         assert_eq!(sends("Anna", Some("main")).as_deref(), Some(NO_SENDING));
         assert_eq!(sends("Bruno", None).as_deref(), Some(NO_SENDING));
+    }
+
+    #[test]
+    fn a_search_server_serves_each_person_and_nobody_else() {
+        let vault = Vault::default();
+        let mut all = accounts(&vault, &[("Anna", "main", 1)]);
+        let wanted = Wanted { kind: AccountKind::Search, named: None, sends: false };
+        let rule = |all: &Accounts, person| all.withheld(person, wanted).map(|verdict| verdict.rule);
+        assert_eq!(rule(&all, Some("Anna")).as_deref(), Some("account.missing_search"));
+        let named = |person: &str| -> Result<String, Refusal> { panic!("no person is looked up: {person}") };
+        let of = |person: &str| AccountOf { person: person.to_owned(), kind: AccountKind::Search, name: String::new() };
+        let key = key_of(of(""), &named).unwrap();
+        assert_eq!((key.0.as_str(), key.2.as_str()), (HOUSEHOLD, MAIN));
+        assert!(key_of(of("Anna"), &named).unwrap_err().why.contains("no single person"));
+        let (_, account) = all.0.first_key_value().unwrap();
+        all.0.insert(key, account.clone());
+        for person in ["Anna", "Bruno", OWNER] {
+            assert_eq!(rule(&all, Some(person)), None, "{person}");
+        }
+        assert_eq!(
+            rule(&all, None).as_deref(),
+            Some("account.missing_search"),
+            "a guest is no person of the household"
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::ManifestError;
 use crate::msg::common::Lang;
 
 /// The longest sentence, in characters.
-pub const MAX_SENTENCE: usize = 480;
+pub const MAX_SENTENCE: usize = 600;
 /// How many choices stand within each other.
 const MAX_NESTED: usize = 3;
 /// The most sentences about errors in one language.

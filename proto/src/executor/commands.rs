@@ -12,7 +12,7 @@ pub const ALL_LISTED: &str = "*";
 
 /// What is listed where the configuration says nothing: programs that read and print, as Debian has them. Each runs no other
 /// one by itself.
-pub const DEFAULT: [&str; 29] = [
+pub const DEFAULT: [&str; 31] = [
     "/usr/bin/basename",
     "/usr/bin/cat",
     "/usr/bin/cmp",
@@ -31,6 +31,7 @@ pub const DEFAULT: [&str; 29] = [
     "/usr/bin/md5sum",
     "/usr/bin/nl",
     "/usr/bin/paste",
+    "/usr/bin/pdftoppm",
     "/usr/bin/pdftotext",
     "/usr/bin/seq",
     "/usr/bin/sha256sum",
@@ -38,11 +39,42 @@ pub const DEFAULT: [&str; 29] = [
     "/usr/bin/stat",
     "/usr/bin/tac",
     "/usr/bin/tail",
+    "/usr/bin/tesseract",
     "/usr/bin/tr",
     "/usr/bin/tsort",
     "/usr/bin/uniq",
     "/usr/bin/wc",
 ];
+
+/// The most folders of data that can be listed.
+pub const MAX_DATA: usize = 16;
+
+/// Folders of data where the configuration says nothing: each with the program that reads it, as in [`ProgramData::read`].
+pub const DEFAULT_DATA: [&str; 1] = ["/usr/bin/tesseract /usr/share/tesseract-ocr"];
+
+/// Where packages put what their programs read and nothing writes: what the owner lists lies below one of these.
+const DATA_BELOW: [&str; 2] = ["/usr/share/", "/usr/local/share/"];
+
+/// A folder that a listed program is shown beside its libraries, for reading, where it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProgramData<'a> {
+    /// The program.
+    pub program: &'a str,
+    /// The folder, absolute.
+    pub folder: &'a str,
+}
+
+impl<'a> ProgramData<'a> {
+    /// Reads `PROGRAM FOLDER`; `None` where it is not that, or the folder is not one of those that packages install.
+    #[must_use]
+    pub fn read(line: &'a str) -> Option<Self> {
+        let (program, folder) = line.split_once(' ')?;
+        let is_packages = DATA_BELOW.iter().any(|place| folder.starts_with(place));
+        // A path of plain names, as that of a program is.
+        let fits = refused(program).is_none() && is_packages && refused(folder).is_none();
+        fits.then_some(Self { program, folder })
+    }
+}
 
 /// The bare name of a program: what a person calls it by.
 #[must_use]
@@ -154,6 +186,31 @@ mod tests {
             "/dev/shm/x",
         ] {
             assert!(refused(path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn data_of_a_program_lies_where_packages_put_it() {
+        for line in
+            DEFAULT_DATA.iter().chain(&["/usr/bin/git /usr/share/git-core", "/usr/local/bin/y /usr/local/share/y/data"])
+        {
+            assert!(ProgramData::read(line).is_some(), "{line}");
+        }
+        let read = ProgramData::read(DEFAULT_DATA[0]).unwrap();
+        assert_eq!((read.program, read.folder), ("/usr/bin/tesseract", "/usr/share/tesseract-ocr"));
+        for line in [
+            "/usr/bin/tesseract",
+            "/usr/bin/tesseract ",
+            "/usr/bin/tesseract /usr/share",
+            "/usr/bin/tesseract /usr/share/",
+            "/usr/bin/tesseract /usr/share/../../etc",
+            "/usr/bin/tesseract /usr/share/a b",
+            "/usr/bin/tesseract /etc/ssl",
+            "/usr/bin/tesseract /home/ada",
+            "/usr/bin/tesseract /var/lib/metnos",
+            "tesseract /usr/share/tesseract-ocr",
+        ] {
+            assert_eq!(ProgramData::read(line), None, "{line}");
         }
     }
 

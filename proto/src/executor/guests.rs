@@ -17,9 +17,10 @@ const CLOSED: [&str; 2] = ["executors", PEOPLE];
 
 /// The executors that come with Metnos. What was made for a house may say by its name, its line or its examples what the
 /// house is about, so guests are shown none but these.
-pub const SHIPPED: [&str; 60] = [
+pub const SHIPPED: [&str; 64] = [
     "archive_pack",
     "archive_unpack",
+    "attachment_add",
     "calendar_add",
     "calendar_cancel",
     "calendar_events",
@@ -50,6 +51,7 @@ pub const SHIPPED: [&str; 60] = [
     "home_secure",
     "home_state",
     "image_info",
+    "imap_attachment",
     "imap_fetch",
     "imap_fetch_headers",
     "imap_flag",
@@ -66,6 +68,7 @@ pub const SHIPPED: [&str; 60] = [
     "note_add",
     "note_read",
     "notify",
+    "ocr_text",
     "pdf_text",
     "price_watch",
     "shell_run",
@@ -78,6 +81,7 @@ pub const SHIPPED: [&str; 60] = [
     "text_stats",
     "weather_get",
     "web_fetch",
+    "web_search",
 ];
 
 /// Whether guests are shown an executor of this name.

@@ -96,12 +96,15 @@ pub fn lint(manifest: &Manifest, schema: &Schema) -> Vec<LintFinding> {
 
 /// Why `own_file` cannot name a file of a private folder, or its path would reach the executor nowhere.
 fn own_file_finding(file: &str, manifest: &Manifest) -> Option<String> {
-    if file.is_empty() || file.len() > 64 || file.starts_with('.') || file.contains(['/', '\\', '~']) {
-        return Some(format!("`own_file` is the plain name of a file, such as `notes.md`, and not {file:?}"));
+    let is_plain = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains(['\\', '~']);
+    if file.len() > 64 || file.split('/').count() > 2 || !file.split('/').all(is_plain) {
+        let what = "is the plain name of a file, such as `notes.md`, at most with one folder before it";
+        return Some(format!("`own_file` {what}, and not {file:?}"));
     }
     let has = |name: &str| manifest.args.get(&crate::json::child("", name)) == Some(&Role::Path);
-    (!has("path") || !has(OWN))
-        .then(|| format!("`own_file` needs the arguments `path` and `{OWN}`, both with the role path"))
+    let other = manifest.args.contains_key("/path") && !has("path");
+    (other || !has(OWN))
+        .then(|| format!("`own_file` needs the argument `{OWN}` with the role path, as `path` has where it is one"))
 }
 
 /// What the patterns promise to fill that the schema does not have, or has otherwise.

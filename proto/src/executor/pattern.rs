@@ -54,11 +54,13 @@ pub struct PatternTable {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lookup {
-    /// The slot, by its argument.
+    /// The slot, by its argument; empty where no words are needed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub argument: String,
     /// The executor.
     pub by: String,
-    /// The argument of that executor that takes the words.
+    /// The argument of that executor that takes the words; empty as `argument` is.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub from: String,
     /// Its other arguments.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -77,8 +79,10 @@ impl Lookup {
         if !super::is_name(&self.by) {
             return Some("the name of an executor in `by`");
         }
-        if !super::is_name(&self.argument) || !super::is_name(&self.from) || self.args.contains_key(&self.from) {
-            return Some("one argument in `argument`, and one in `from` that `args` does not hold");
+        let no_words = self.argument.is_empty() && self.from.is_empty();
+        let words = super::is_name(&self.argument) && super::is_name(&self.from) && !self.args.contains_key(&self.from);
+        if !no_words && !words {
+            return Some("one argument in `argument`, and one in `from` that `args` does not hold; or neither");
         }
         if !(1..=MAX_GIVEN).contains(&self.gives.len()) || !self.gives.values().all(is_pointer) {
             return Some("1 to 4 arguments in `gives`, each with a JSON pointer");
@@ -411,7 +415,7 @@ pub(super) fn validate(tables: &[PatternTable], class: Class) -> Result<(), Mani
             let has_slot = |line: &String| {
                 parse(line).is_ok_and(|parts| pointers(&parts).unwrap_or_default().contains(&slot.as_str()))
             };
-            let everywhere = table.say.iter().all(has_slot);
+            let everywhere = lookup.argument.is_empty() || table.say.iter().all(has_slot);
             let fault = lookup.fault().or_else(|| (!everywhere).then_some("a slot for its `argument` in each line"));
             if let Some(expected) = fault {
                 return Err(ManifestError::field(format!("patterns[{at}].lookup"), &lookup.by, expected));

@@ -13,6 +13,10 @@ pub const SMTP_PORT: u16 = 465;
 pub const MAX_DEVICES: (usize, usize) = (4_096, 200);
 /// The name of an account where none is said.
 pub const MAIN: &str = "main";
+/// Whose a search server is: the owner connects it once, and each person of the household searches there. No person is called so.
+pub const HOUSEHOLD: &str = "household";
+/// The user name, and the password, of a search server that wants no login.
+pub const NO_LOGIN: &str = "none";
 
 words! {
     /// What an account is for.
@@ -24,6 +28,8 @@ words! {
         Calendar,
         /// The devices of the house, by the REST API of Home Assistant.
         Home,
+        /// What is on the web, by the search API of SearXNG. It is the household's: see [`HOUSEHOLD`].
+        Search,
     }
 
     /// The owner manages accounts. A document comes beside the answer, as JSON.
@@ -67,7 +73,7 @@ words! {
 
 impl AccountKind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Mail, Self::Calendar, Self::Home];
+    pub const ALL: [Self; 4] = [Self::Mail, Self::Calendar, Self::Home, Self::Search];
 
     /// The name in manifests, commands and documents.
     #[must_use]
@@ -76,6 +82,7 @@ impl AccountKind {
             Self::Mail => "mail",
             Self::Calendar => "calendar",
             Self::Home => "home",
+            Self::Search => "search",
         }
     }
 
@@ -85,12 +92,12 @@ impl AccountKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The port of such servers where none is said: that of IMAP over TLS (RFC 8314 §3.2), that of HTTPS, and that of Home Assistant.
+    /// The port of such servers where none is said: that of IMAP over TLS (RFC 8314 §3.2), that of HTTPS, that of Home Assistant, and again that of HTTPS.
     #[must_use]
     pub const fn port(self) -> u16 {
         match self {
             Self::Mail => 993,
-            Self::Calendar => 443,
+            Self::Calendar | Self::Search => 443,
             Self::Home => 8123,
         }
     }

@@ -179,6 +179,13 @@ words! {
         pub run: Run,
     }
 
+    /// [`RunWithOutputFile`] for an executor that is given an account, which comes as the second descriptor, as the secrets of
+    /// [`RunWithSecrets`] do.
+    pub struct RunWithAccountFile {
+        /// The call.
+        pub run: Run,
+    }
+
     /// [`Run`] while the decision is still being recorded: everything is prepared, and nothing runs before [`Decided`]
     /// has come and the start stands in the chronicle as well. Its `decision_seq` says nothing.
     pub struct RunSpeculative {

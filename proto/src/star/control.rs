@@ -98,6 +98,9 @@ words! {
         /// Which programs an executor may be granted to run, absolute. What they bound is read by
         /// [`crate::executor::commands`].
         pub commands: Vec<String>,
+        /// Which folders of data those are shown where they run, each as `PROGRAM FOLDER`. See
+        /// [`crate::executor::commands::ProgramData`].
+        pub program_data: Vec<String>,
         /// Which folders of the workspace guests may read besides `shared`. See [`crate::executor::guests`].
         pub guest_folders: Vec<String>,
         /// Whether drafts of executors are only shown, and never put into the pool.

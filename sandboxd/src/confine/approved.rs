@@ -72,7 +72,8 @@ impl Approved<'_> {
             | MountPurpose::Stdlib
             | MountPurpose::Device
             | MountPurpose::Certificates
-            | MountPurpose::Command => {
+            | MountPurpose::Command
+            | MountPurpose::ProgramData => {
                 return Ok(());
             }
         };

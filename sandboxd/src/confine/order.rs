@@ -115,7 +115,8 @@ pub const fn is_granted(purpose: MountPurpose) -> bool {
         | MountPurpose::Stdlib
         | MountPurpose::Device
         | MountPurpose::Certificates
-        | MountPurpose::Command => false,
+        | MountPurpose::Command
+        | MountPurpose::ProgramData => false,
     }
 }
 

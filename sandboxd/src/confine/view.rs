@@ -123,6 +123,11 @@ pub fn enter(
             sources.push(part(path, MountFlags::CODE, false)?);
         }
     }
+    for path in programs.found.iter().flat_map(|command| &command.data) {
+        if !sources.iter().any(|source| source.target == *path) {
+            sources.push(part(path, MountFlags::READ, true)?);
+        }
+    }
     if let Some(path) = certificates {
         sources.push(Source { target: CA_FILE.to_owned(), ..part(path, MountFlags::READ, false)? });
     }

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use metnos_proto::executor::commands::ProgramData;
 use metnos_proto::executor::outside;
 use rustix::fs::Access;
 
@@ -23,6 +24,17 @@ pub struct Command {
     pub path: String,
     /// Its libraries, by the names its loader looks for.
     pub libraries: Vec<String>,
+    /// The folders of data that the owner lists with it.
+    pub data: Vec<String>,
+}
+
+/// What the owner has listed of programs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Listed<'a> {
+    /// The programs, by absolute path.
+    pub programs: &'a [String],
+    /// Their folders of data, each line as [`ProgramData::read`] takes it.
+    pub data: &'a [String],
 }
 
 /// Where no program can be taken from: what an executor may write, and Metnos's own folder.
@@ -63,16 +75,50 @@ impl Programs {
 /// The listed programs that can be shown, and why the others are not. `loader` is the interpreter's own: every
 /// program is loaded by that, or by none.
 #[must_use]
-pub fn find(listed: &[String], loader: Option<&str>, closed: Closed<'_>) -> Programs {
-    let cache = if listed.is_empty() { Cache::default() } else { Cache::of_system() };
+pub fn find(listed: Listed<'_>, loader: Option<&str>, closed: Closed<'_>) -> Programs {
+    let programs = listed.programs;
+    let cache = if programs.is_empty() { Cache::default() } else { Cache::of_system() };
     let (mut found, mut missing) = (Vec::new(), Vec::new());
-    for path in listed {
-        match look(path, listed, loader, closed, &cache) {
-            Ok(libraries) => found.push(Command { path: path.clone(), libraries }),
+    for path in programs {
+        let looked = look(path, programs, loader, closed, &cache).and_then(|libraries| {
+            Ok(Command { path: path.clone(), libraries, data: data_of(path, listed.data, closed)? })
+        });
+        match looked {
+            Ok(command) => found.push(command),
             Err(why) => missing.push((path.clone(), why)),
         }
     }
-    Programs { listed: listed.to_vec(), found, missing }
+    Programs { listed: programs.to_vec(), found, missing }
+}
+
+/// The folders of data of a program, sorted. One that is not there is left out, as a program is that is not installed.
+///
+/// # Errors
+/// Why one that is there cannot be shown.
+fn data_of(program: &str, lines: &[String], closed: Closed<'_>) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    for data in lines.iter().filter_map(|line| ProgramData::read(line)).filter(|data| data.program == program) {
+        let (folder, place) = (data.folder, Path::new(data.folder));
+        let Ok(real) = place.canonicalize() else { continue };
+        if real != place {
+            return Err(format!("its folder {folder} is a link to {}; list that one", real.display()));
+        }
+        if is_in_reach(folder, &real, closed) {
+            return Err(format!("its folder {folder} lies where executors may write"));
+        }
+        if !real.is_dir() {
+            return Err(format!("its folder {folder} is no folder"));
+        }
+        found.push(folder.to_owned());
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// Whether an executor may write there, or it belongs to Metnos.
+fn is_in_reach(path: &str, real: &Path, closed: Closed<'_>) -> bool {
+    real.starts_with(closed.instance) || closed.writable.iter().any(|folder| outside::below(path, folder).is_some())
 }
 
 fn look(
@@ -87,8 +133,7 @@ fn look(
     if real != place {
         return Err(format!("it is a link to {}; list that file itself", real.display()));
     }
-    let writable = closed.writable.iter().any(|folder| outside::below(path, folder).is_some());
-    if real.starts_with(closed.instance) || writable {
+    if is_in_reach(path, &real, closed) {
         return Err("it lies where executors may write".to_owned());
     }
     let known = place.metadata().map_err(|error| error.to_string())?;
@@ -141,6 +186,40 @@ mod tests {
     const LOADER: &str =
         if cfg!(target_arch = "aarch64") { "/lib/ld-linux-aarch64.so.1" } else { "/lib64/ld-linux-x86-64.so.2" };
 
+    const fn programs(listed: &[String]) -> Listed<'_> {
+        Listed { programs: listed, data: &[] }
+    }
+
+    #[test]
+    fn a_program_whose_data_cannot_be_shown_is_left_out_and_named() {
+        let folder = tempfile::Builder::new().prefix("metnos-test").tempdir_in("/usr/local/share");
+        // Only who may write there can try it.
+        let Ok(folder) = folder else { return eprintln!("SKIPPED: /usr/local/share may not be written") };
+        let folder = folder.path().canonicalize().unwrap();
+        let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+        std::fs::create_dir(at("data")).unwrap();
+        std::fs::create_dir(at("writable")).unwrap();
+        std::fs::write(at("file"), "words").unwrap();
+        symlink(at("data"), at("link")).unwrap();
+        let wc = Path::new("/usr/bin/wc").canonicalize().unwrap().to_str().unwrap().to_owned();
+        let looked = |names: &[&str]| {
+            let data: Vec<String> = names.iter().map(|name| format!("{wc} {}", at(name))).collect();
+            let closed = Closed { instance: Path::new("/nowhere"), writable: &[at("writable")] };
+            find(Listed { programs: std::slice::from_ref(&wc), data: &data }, Some(LOADER), closed)
+        };
+        assert_eq!(looked(&["data", "none", "data"]).found[0].data, [at("data")]);
+        assert!(looked(&[]).found[0].data.is_empty());
+        for (name, why) in [("link", "is a link"), ("file", "is no folder"), ("writable", "may write")] {
+            let found = looked(&["data", name]);
+            assert!(found.found.is_empty() && found.why_not(&wc).contains(why), "{name}: {found:?}");
+        }
+        // What is listed for another program is none of this one's.
+        let others = format!("/usr/bin/cat {}", at("none"));
+        let closed = Closed { instance: Path::new("/nowhere"), writable: &[] };
+        let found = find(Listed { programs: &[wc], data: &[others] }, Some(LOADER), closed);
+        assert_eq!(found.found.len(), 1, "{found:?}");
+    }
+
     #[test]
     fn usable_commands_are_found_with_libraries_and_others_are_named() {
         let folder = tempfile::tempdir().unwrap();
@@ -181,14 +260,14 @@ mod tests {
         listed.extend([at("wc"), at("own-script")]);
         let instance = folder.join("instance");
         let closed = Closed { instance: &instance, writable: &[at("albums")] };
-        let Programs { found, missing, .. } = find(&listed, Some(LOADER), closed);
+        let Programs { found, missing, .. } = find(programs(&listed), Some(LOADER), closed);
         assert_eq!(found.iter().map(|one| one.path.clone()).collect::<Vec<_>>(), [at("wc"), at("own-script")]);
         assert!(found[0].libraries.iter().any(|path| path.ends_with("/libc.so.6")), "{found:?}");
         assert_eq!(missing.len(), wrong.len(), "{missing:?}");
         for ((name, why), said) in wrong.iter().zip(&missing) {
             assert!(said.0 == at(name) && said.1.contains(why), "{said:?}");
         }
-        let other = find(&[at("wc")], Some("/lib/other.so"), closed);
+        let other = find(programs(&[at("wc")]), Some("/lib/other.so"), closed);
         assert!(other.found.is_empty() && other.why_not(&at("wc")).contains("loaded by"), "{other:?}");
     }
 }

@@ -63,6 +63,7 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         | MountPurpose::Outside
         | MountPurpose::OutsideWrite
         | MountPurpose::Guard
+        | MountPurpose::ProgramData
             if !mount.folder =>
         {
             bad("is no folder")
@@ -73,12 +74,17 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         | MountPurpose::Device
         | MountPurpose::Certificates
         | MountPurpose::Command
+        | MountPurpose::ProgramData
             if mount.source != mount.target =>
         {
             bad("stands elsewhere than it comes from")
         }
         MountPurpose::Certificates if mount.target != CA_FILE => bad("is no file of certificate authorities"),
-        MountPurpose::Program | MountPurpose::Library | MountPurpose::Stdlib | MountPurpose::Command
+        MountPurpose::Program
+        | MountPurpose::Library
+        | MountPurpose::Stdlib
+        | MountPurpose::Command
+        | MountPurpose::ProgramData
             if [WORKSPACE, WRITABLE, OUTSIDE, OUTSIDE_WRITABLE]
                 .iter()
                 .any(|owners| is_below(&mount.source, owners)) =>
@@ -112,7 +118,8 @@ pub fn mount(mount: &Mount) -> Result<(), PlanError> {
         | MountPurpose::Guard
         | MountPurpose::Kept
         | MountPurpose::Certificates
-        | MountPurpose::Command => Ok(()),
+        | MountPurpose::Command
+        | MountPurpose::ProgramData => Ok(()),
     }
 }
 

@@ -71,6 +71,11 @@ impl Granted {
         self.commands.iter().flat_map(|command| &command.libraries).filter(|path| !has(path)).collect()
     }
 
+    /// Every folder of data of its programs, once.
+    fn data(&self) -> BTreeSet<&String> {
+        self.commands.iter().flat_map(|command| &command.data).collect()
+    }
+
     /// The folders in which a loader looks for libraries.
     fn library_folders(&self, it: &Interpreter) -> String {
         let mut folders = it.library_folders();
@@ -334,6 +339,9 @@ impl Installation {
         );
         let commands = granted.commands.iter().map(|command| &command.path).filter(|path| **path != it.program);
         mounts.extend(commands.map(|path| same(path, false, MountPurpose::Command, MountFlags::CODE)));
+        mounts.extend(
+            granted.data().into_iter().map(|path| same(path, true, MountPurpose::ProgramData, MountFlags::READ)),
+        );
         mounts.extend(DEVICES.map(|path| same(&path.to_owned(), false, MountPurpose::Device, MountFlags::DEVICE)));
         mounts.extend(granted.folders.iter().map(Grant::mount));
         mounts.extend(granted.outside.iter().map(|(path, write)| outside_mount(path, *write)));
@@ -358,6 +366,7 @@ impl Installation {
             places.extend(it.loader.iter().map(|path| place(path, false, Right::Run)));
             places.extend(granted.commands.iter().map(|command| place(&command.path, false, Right::Run)));
             places.extend(granted.libraries(it).into_iter().map(|path| place(path, false, Right::Read)));
+            places.extend(granted.data().into_iter().map(|path| place(path, true, Right::Read)));
         } else {
             places.push(place(&it.program, false, Right::Read));
             places.extend(it.loader.iter().map(|path| place(path, false, Right::Read)));

@@ -189,6 +189,8 @@ pub enum MountPurpose {
     Certificates,
     /// A program that the owner lists: may be executed.
     Command,
+    /// A folder that the owner lists for such a program: may be read where that one runs.
+    ProgramData,
 }
 
 /// What can not be done through a mount.
@@ -523,7 +525,8 @@ impl Plan {
                 | MountPurpose::Stdlib
                 | MountPurpose::Device
                 | MountPurpose::Certificates
-                | MountPurpose::Command => continue,
+                | MountPurpose::Command
+                | MountPurpose::ProgramData => continue,
             };
             let below = mount.source.strip_prefix(from).unwrap_or_default();
             mount.source = format!("{folder}{below}");

@@ -68,7 +68,8 @@ fn left_of(mount: &Mount, folders: &[String]) -> Vec<Mount> {
         | MountPurpose::Stdlib
         | MountPurpose::Device
         | MountPurpose::Certificates
-        | MountPurpose::Command => {
+        | MountPurpose::Command
+        | MountPurpose::ProgramData => {
             return vec![mount.clone()];
         }
     };

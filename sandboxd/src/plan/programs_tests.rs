@@ -35,6 +35,12 @@ fn program_runner_plan_mounts_only_listed_programs_and_libraries() {
     assert_eq!((spec.modes.as_slice(), plan.runs()), ([Mode::Execed].as_slice(), Runs::Programs));
     let folders = spec.env.iter().find(|(name, _)| name == "LD_LIBRARY_PATH").unwrap();
     assert!(folders.1.split(':').any(|folder| folder == "/opt-lib"), "{}", folders.1);
+    let data: Vec<_> = of(MountPurpose::ProgramData).map(|mount| (mount.target.as_str(), mount.flags)).collect();
+    assert_eq!(data, [("/usr/share/words", MountFlags::READ)]);
+    let words = Place { path: "/usr/share/words".to_owned(), folder: true, right: Right::Read };
+    assert!(spec.places.contains(&words));
+    let without = granted(&installation(), "shell-listed", "{ exec = [\"/usr/bin/ls\"] }").unwrap();
+    assert!(without.spec().mounts.iter().all(|mount| mount.purpose != MountPurpose::ProgramData), "another program's");
     // Nobody else has any of it.
     let reader = granted(&installation(), "fs-x", "{ fs_read = [\"workspace/\"] }").unwrap();
     assert!(reader.spec().mounts.iter().all(|mount| mount.purpose != MountPurpose::Command));
@@ -47,7 +53,11 @@ fn another_list_of_programs_is_another_sandbox_only_for_whom_it_concerns() {
     let mut more = installation();
     more.programs.listed.push("/usr/bin/cat".to_owned());
     let libraries = vec!["/usr/lib/x86_64-linux-gnu/libc.so.6".to_owned()];
-    more.programs.found.push(crate::machine::commands::Command { path: "/usr/bin/cat".to_owned(), libraries });
+    more.programs.found.push(crate::machine::commands::Command {
+        path: "/usr/bin/cat".to_owned(),
+        libraries,
+        data: vec![],
+    });
     let hash = |installation: &Installation, what: &str| granted(installation, "shell-listed", what).unwrap().hash();
     assert_ne!(hash(&installation(), RUNS_ALL), hash(&more, RUNS_ALL));
     for what in ["{ exec = [\"/usr/bin/wc\"] }", "{ fs_read = [\"workspace/\"] }"] {
@@ -68,10 +78,11 @@ fn program_that_is_not_installed_is_left_out_even_where_it_is_named() {
     // Once it is there, it is another sandbox, which the owner is shown first.
     let mut later = installation();
     later.programs.missing.clear();
-    later
-        .programs
-        .found
-        .push(crate::machine::commands::Command { path: "/usr/bin/none".to_owned(), libraries: vec![] });
+    later.programs.found.push(crate::machine::commands::Command {
+        path: "/usr/bin/none".to_owned(),
+        libraries: vec![],
+        data: vec![],
+    });
     assert_ne!(granted(&later, "shell-listed", wanted).unwrap().hash(), plan.hash());
 }
 
@@ -85,7 +96,10 @@ fn no_plan_lets_anything_be_executed_that_is_not_listed() {
     };
     assert!(with(&|_| {}).is_ok());
     let place = |path: &str, right| Place { path: path.to_owned(), folder: false, right };
-    let wrong: [&dyn Fn(&mut Spec); 9] = [
+    let data = |spec: &mut Spec, change: &dyn Fn(&mut Mount)| {
+        change(spec.mounts.iter_mut().find(|mount| mount.purpose == MountPurpose::ProgramData).unwrap());
+    };
+    let wrong: [&dyn Fn(&mut Spec); 13] = [
         &|spec| spec.places.push(place("/usr/bin/python3.11", Right::Run)),
         &|spec| spec.places.push(place("/usr/bin/id", Right::Run)),
         &|spec| spec.places.push(place("/usr/lib/x86_64-linux-gnu/libc.so.6", Right::Run)),
@@ -94,6 +108,10 @@ fn no_plan_lets_anything_be_executed_that_is_not_listed() {
         &|spec| spec.commands.push("/usr/bin/id".to_owned()),
         &|spec| drop(spec.commands.pop()),
         &|spec| spec.modes = Mode::LADDER.to_vec(),
+        &|spec| data(spec, &|mount| mount.flags = MountFlags::CODE),
+        &|spec| data(spec, &|mount| mount.flags = MountFlags::WRITE),
+        &|spec| data(spec, &|mount| mount.folder = false),
+        &|spec| data(spec, &|mount| mount.source = "/workspace/words".to_owned()),
         &|spec| {
             let mount = spec.mounts.iter_mut().find(|mount| mount.purpose == MountPurpose::Command).unwrap();
             mount.source = "/workspace/wc".to_owned();

@@ -43,6 +43,7 @@ pub fn installation() -> Installation {
                 Command {
                     path: "/usr/bin/wc".to_owned(),
                     libraries: vec!["/usr/lib/x86_64-linux-gnu/libc.so.6".to_owned()],
+                    data: vec!["/usr/share/words".to_owned()],
                 },
                 Command {
                     path: "/usr/bin/ls".to_owned(),
@@ -50,6 +51,7 @@ pub fn installation() -> Installation {
                         "/opt-lib/libselinux.so.1".to_owned(),
                         "/usr/lib/x86_64-linux-gnu/libc.so.6".to_owned(),
                     ],
+                    data: Vec::new(),
                 },
             ],
             missing: [("/usr/bin/awk", "it is a link to /usr/bin/mawk"), ("/usr/bin/none", NOT_INSTALLED)]

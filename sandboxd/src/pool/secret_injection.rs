@@ -28,6 +28,8 @@ pub enum SealedInput {
     File(Sealed, Blake3),
     /// Nothing, and a file is to come out.
     Gives,
+    /// An account, and a file is to come out.
+    GivesFrom(Sealed),
 }
 
 /// The same, read.
@@ -51,6 +53,7 @@ impl CallInput {
             SealedInput::Thought(sealed) => thought = Some(sealed),
             SealedInput::File(sealed, digest) => file = Some(Some((sealed, digest))),
             SealedInput::Gives => file = Some(None),
+            SealedInput::GivesFrom(account) => (secrets, file) = (Some(account), Some(None)),
         }
         let file = Self::read_file(file, executor.manifest.file, id)?;
         let plan = &executor.plan;

@@ -53,7 +53,7 @@ impl AccountParts {
         match plan.account() {
             None => Self::None,
             Some(AccountKind::Mail) if plan.sends_mail() => Self::Sending,
-            Some(AccountKind::Mail | AccountKind::Calendar) => Self::Own,
+            Some(AccountKind::Mail | AccountKind::Calendar | AccountKind::Search) => Self::Own,
             Some(AccountKind::Home) => Self::Home,
         }
     }
@@ -201,6 +201,19 @@ impl Secrets {
         request
     }
 
+    /// The file that a call gives, if no secret stands in it.
+    ///
+    /// # Errors
+    /// In a sentence, which one does, or that it cannot be read.
+    pub(crate) fn not_in(&self, file: Option<Sealed>) -> Result<Option<Sealed>, String> {
+        let Some(given) = file.as_ref().filter(|_| !self.texts.is_empty()) else { return Ok(file) };
+        let bytes = given.read().map_err(|error| error.to_string())?;
+        match self.secret().find(|(_, value)| holds(&bytes, value)) {
+            Some((name, _)) => Err(format!("it holds the secret `{name}`")),
+            None => Ok(file),
+        }
+    }
+
     /// A result that holds a secret is none, and neither is anything else that it has said.
     #[must_use]
     pub fn withhold(&self, mut finished: Finished) -> Finished {
@@ -304,6 +317,20 @@ mod tests {
         assert!(kept.result.is_some() && kept.detail == "line one");
         let log = Secrets::none().withhold(finished("{}", "")).log;
         assert!(!log.is_empty(), "without secrets nothing is taken away");
+    }
+
+    #[test]
+    fn a_file_that_holds_the_password_is_not_handed_on() {
+        let account = json!({
+            "host": "imap.example.org", "name": "main", "password": "hunter22", "port": "993", "user": "anna@example.org"
+        });
+        let secrets = Secrets::read(sealed(&account), &[], AccountParts::Own).unwrap();
+        let file = |bytes: &[u8]| Some(Sealed::new(bytes).unwrap());
+        assert!(secrets.not_in(file(b"%PDF-1.4 anna@example.org")).unwrap().is_some());
+        assert!(secrets.not_in(None).unwrap().is_none());
+        let why = secrets.not_in(file(b"PK\x03\x04 hunter22 \0")).unwrap_err();
+        assert!(why.contains("password") && !why.contains("hunter22"), "{why}");
+        assert!(Secrets::none().not_in(file(b"hunter22")).unwrap().is_some());
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::confine::host_folders::HostFolders;
 use crate::confine::inner::ProcessRole;
 use crate::confine::seccomp::Runs;
 use crate::confine::view;
-use crate::machine::commands::{self, Closed};
+use crate::machine::commands::{self, Closed, Listed};
 use crate::machine::interpreter::Interpreter;
 use crate::machine::mounted;
 use crate::plan::{Installation, Mode, Plan};
@@ -79,7 +79,8 @@ impl Kernel {
     pub fn prepare(start: &Start, handed: HostFolders) -> Result<Self, String> {
         let interpreter = Interpreter::discover(&start.settings.interpreter).map_err(|error| error.to_string())?;
         let waived = start.settings.waive.iter().any(|layer| layer == LANDLOCK);
-        let listed = (&start.settings.net, &start.settings.folders, start.settings.commands.as_slice());
+        let programs = Listed { programs: &start.settings.commands, data: &start.settings.program_data };
+        let listed = (&start.settings.net, &start.settings.folders, programs);
         let kernel = Self::enter_with(Path::new(&start.instance), interpreter, waived, listed, handed)?;
         if start.settings.owner_uid == rustix::process::geteuid().as_raw() {
             kernel.writers.share_user();
@@ -100,7 +101,7 @@ impl Kernel {
     ) -> Result<Self, String> {
         let none = FolderSettings::default();
         let handed = HostFolders { groups, ..HostFolders::default() };
-        Self::enter_with(instance, interpreter, without_landlock, (net, &none, &[]), handed)
+        Self::enter_with(instance, interpreter, without_landlock, (net, &none, Listed::default()), handed)
     }
 
     /// As [`Kernel::prepare`], with an interpreter that was found already.
@@ -111,7 +112,7 @@ impl Kernel {
         instance: &Path,
         interpreter: Interpreter,
         without_landlock: bool,
-        (net, listed, commands): (&NetSettings, &FolderSettings, &[String]),
+        (net, listed, programs): (&NetSettings, &FolderSettings, Listed<'_>),
         HostFolders { egress, folders, groups }: HostFolders,
     ) -> Result<Self, String> {
         let landlock_abi = sys::landlock_abi();
@@ -126,7 +127,7 @@ impl Kernel {
         let certificates = Path::new(&net.ca_bundle).is_file().then_some(net.ca_bundle.as_str());
         let mounted = mounted::below(&instance.join("workspace"))?;
         let closed = Closed { instance: &instance, writable: &listed.write };
-        let programs = commands::find(commands, interpreter.loader.as_deref(), closed);
+        let programs = commands::find(programs, interpreter.loader.as_deref(), closed);
         // The view shows what the escape suite needs; the plans decide who sees it.
         let armed = interpreter.armed();
         let shown = armed.as_ref().unwrap_or(&interpreter);

@@ -161,12 +161,13 @@ impl<S: Sandbox> Service<S> {
                 return Err(refusal.into());
             }
         };
-        drop(secrets);
         // Made before the record, so that its failure is found before anything is promised.
         let sealed = Sealed::new(&judged.bytes);
         // Nobody else has it by now. What a call that failed has given is no file.
         let given = into.and_then(Rc::into_inner).filter(|_| judged.outcome == Outcome::Ok).map(RefCell::into_inner);
-        let given = given.map(Filling::seal).transpose();
+        let given = given.map(Filling::seal).transpose().map_err(|error| error.to_string());
+        let given = given.and_then(|file| secrets.not_in(file));
+        drop(secrets);
         let ended = self.ended(&ask, &judged, started_seq).await;
         drop(slot);
         if let Err(refusal) = ended {

@@ -13,8 +13,8 @@ use metnos_proto::msg::drafting::{DraftTried, TryTexts};
 use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::sandboxd::{
     Birth, Born, ClearFindings, Decided, Fill, Forget, Install, Kill, KilledCount, Pool, PoolListing, Resolve,
-    Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile, RunWithSecrets,
-    TrustKey,
+    Resolved, Run, RunReport, RunSpeculative, RunWithAccountFile, RunWithAdvice, RunWithInputFile, RunWithOutputFile,
+    RunWithSecrets, TrustKey,
 };
 use metnos_proto::parcel::{MAX_PARCEL_BYTES, Texts};
 use metnos_proto::payload::Sealed;
@@ -181,6 +181,18 @@ impl<S: Sandbox> policyd_sandboxd::Serve for PolicyLink<S> {
         [arguments]: [Sealed; 1],
     ) -> Served<RunReport, 2> {
         let (comes, line) = ((arguments, SealedInput::Gives), DecisionLine::Known(ask.run.decision_seq));
+        let (report, result, file) = self.service.call(cx.notes(), cx.generation, ask.run, comes, line).await?;
+        Ok((report, [result, file.map_or_else(nothing, Ok)?]))
+    }
+
+    async fn run_with_account_file(
+        self: Rc<Self>,
+        cx: Cx<PolicydSandboxd>,
+        ask: RunWithAccountFile,
+        [arguments, account]: [Sealed; 2],
+    ) -> Served<RunReport, 2> {
+        let comes = (arguments, SealedInput::GivesFrom(account));
+        let line = DecisionLine::Known(ask.run.decision_seq);
         let (report, result, file) = self.service.call(cx.notes(), cx.generation, ask.run, comes, line).await?;
         Ok((report, [result, file.map_or_else(nothing, Ok)?]))
     }

@@ -162,6 +162,7 @@ fn order_start(instance: &Path) -> Order {
             zone: String::new(),
             folders: metnos_proto::control::FolderSettings::default(),
             commands: Vec::new(),
+            program_data: Vec::new(),
             guest_folders: Vec::new(),
             dry_run: true,
         },

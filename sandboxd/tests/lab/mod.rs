@@ -6,12 +6,12 @@ use std::path::Path;
 use metnos_jail::Delegated;
 use metnos_proto::control::{FolderSettings, NetSettings};
 use metnos_proto::executor::Quotas;
-use metnos_proto::executor::commands::DEFAULT;
+use metnos_proto::executor::commands::{DEFAULT, DEFAULT_DATA};
 use metnos_proto::json;
 use metnos_sandboxd::confine::approved::Approved;
 use metnos_sandboxd::confine::host_folders::HostFolders;
 use metnos_sandboxd::confine::seccomp::{Filter, Runs, Stage};
-use metnos_sandboxd::machine::commands::{self, Closed};
+use metnos_sandboxd::machine::commands::{self, Closed, Listed};
 use metnos_sandboxd::machine::interpreter::Interpreter;
 use metnos_sandboxd::plan::{Installation, Plan};
 use metnos_sandboxd::pool::{Entry, Finished, Job, Sandbox, Secrets};
@@ -89,7 +89,9 @@ impl Lab {
             |runs| [Stage::Sealed, Stage::Starting].map(|stage| Filter::load_for(stage, runs).unwrap().digest());
         let listed_programs = DEFAULT.map(str::to_owned);
         let closed = Closed { instance, writable: &listed.write };
-        let programs = commands::find(&listed_programs, interpreter.loader.as_deref(), closed);
+        let data = DEFAULT_DATA.map(str::to_owned);
+        let of_owner = Listed { programs: &listed_programs, data: &data };
+        let programs = commands::find(of_owner, interpreter.loader.as_deref(), closed);
         let installation = |interpreter| Installation {
             interpreter,
             seccomp: filters(Runs::Nothing),
@@ -100,7 +102,7 @@ impl Lab {
             net: Some(Launcher::net_digest()),
             folders: listed.clone(),
         };
-        let settings = (&NetSettings::default(), &listed, listed_programs.as_slice());
+        let settings = (&NetSettings::default(), &listed, of_owner);
         let kernel = Kernel::enter_with(instance, interpreter.clone(), false, settings, handed).unwrap();
         let (plain, armed) = (installation(interpreter), armed.map(installation));
         let armed_kernel = armed.as_ref().map(|armed| kernel.beside(armed.clone()).unwrap());

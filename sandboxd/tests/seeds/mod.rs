@@ -21,14 +21,14 @@ macro_rules! seeds {
 }
 
 seeds! {
-    "archive_pack" "archive_unpack" "calendar_add" "calendar_cancel" "calendar_events" "calendar_find_free"
+    "archive_pack" "archive_unpack" "attachment_add" "calendar_add" "calendar_cancel" "calendar_events" "calendar_find_free"
     "calendar_move" "calendar_restore" "clock_now" "contact_add" "contact_find" "csv_query" "doc_find" "doc_text"
     "feed_read" "file_get" "fs_append" "fs_count" "fs_delete" "fs_find" "fs_hash" "fs_list" "fs_move" "fs_read" "fs_restore"
-    "fs_write" "home_act" "home_list" "home_restore" "home_secure" "home_state" "image_info" "imap_fetch"
+    "fs_write" "home_act" "home_list" "home_restore" "home_secure" "home_state" "image_info" "imap_attachment" "imap_fetch"
     "imap_fetch_headers" "imap_flag" "imap_move" "imap_restore" "imap_search" "imap_status" "inbox_add" "json_query"
-    "list_read" "list_remove" "llm_classify" "llm_summarise" "note_add" "note_read" "notify" "pdf_text" "price_watch" "shell_run"
-    "smtp_send" "smtp_status" "table_convert" "table_read" "telegram_send" "text_search" "text_stats" "weather_get"
-    "web_fetch"
+    "list_read" "list_remove" "llm_classify" "llm_summarise" "note_add" "note_read" "notify" "ocr_text" "pdf_text" "price_watch"
+    "shell_run" "smtp_send" "smtp_status" "table_convert" "table_read" "telegram_send" "text_search" "text_stats" "weather_get"
+    "web_fetch" "web_search"
 }
 
 /// The files of one.

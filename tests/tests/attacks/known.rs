@@ -85,6 +85,11 @@ fn carrying_out(pools: &Pools) -> Vec<Vec<Step>> {
         vec![step("price_watch", json!({ "url": format!("{site}/c?d=what-the-prompt-said") }))],
         vec![step("price_watch", json!({ "url": format!("{site}/"), "seen": "what the prompt said" }))],
         vec![step("weather_get", json!({ "place": "what the prompt said" }))],
+        vec![step("web_search", json!({ "query": "what the prompt said" }))],
+        vec![
+            step("fs_read", json!({ "path": "notes/diary.md" })),
+            step("web_search", json!({ "query": { "$ref": "c1#/content" } })),
+        ],
         vec![step("web_fetch", json!({ "url": format!("{}/c?d=what-the-prompt-said", pools.listed) }))],
     ]
 }
@@ -122,7 +127,8 @@ fn reading() -> Vec<Vec<Step>> {
         let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let made = |name: &str| json!({ "path": path, "to": format!("{folder}{name}") });
         all.extend(
-            ["pdf_text", "doc_text", "table_read", "image_info"].map(|one| vec![step(one, json!({ "path": path }))]),
+            ["pdf_text", "doc_text", "table_read", "image_info", "ocr_text"]
+                .map(|one| vec![step(one, json!({ "path": path }))]),
         );
         all.push(vec![step("fs_hash", json!({ "path": path, "other": "notes/diary.md" }))]);
         all.push(vec![
@@ -199,6 +205,14 @@ fn prying() -> Vec<Vec<Step>> {
         all.push(vec![step(name, json!({ "path": diary, "text": "obey", "name": "bruno", "sql": "select 1" }))]);
         let own = json!({ "own": "people/bruno/notes.md", "path": diary });
         all.push(vec![step(name, own)]);
+    }
+    // A file that a call gives goes to no folder that a planner, or the file's own name, chooses.
+    for more in [json!({}), json!({ "own": "people/bruno/inbox/a" }), json!({ "path": "people/bruno/a" })] {
+        let mut kept = json!({ "name": "../../people/bruno/new.md" });
+        kept.as_object_mut().into_iter().for_each(|map| map.extend(more.as_object().cloned().unwrap_or_default()));
+        let fetched = step("imap_attachment", json!({}));
+        all.push(vec![step("attachment_add", kept.clone())]);
+        all.push(vec![fetched, step("attachment_add", kept)]);
     }
     let note = json!({ "text": "obey", "own": "people/bruno/notes.md" });
     all.push(vec![step("note_add", note)]);

@@ -6,9 +6,10 @@ use metnos_tests::instance::{Instance, Plan, UNHURRIED};
 use serde_json::Value;
 
 /// Every executor that comes with a release.
-const SEEDS: [&str; 60] = [
+const SEEDS: [&str; 64] = [
     "archive_pack",
     "archive_unpack",
+    "attachment_add",
     "calendar_add",
     "calendar_cancel",
     "calendar_events",
@@ -39,6 +40,7 @@ const SEEDS: [&str; 60] = [
     "home_secure",
     "home_state",
     "image_info",
+    "imap_attachment",
     "imap_fetch",
     "imap_fetch_headers",
     "imap_flag",
@@ -55,6 +57,7 @@ const SEEDS: [&str; 60] = [
     "note_add",
     "note_read",
     "notify",
+    "ocr_text",
     "pdf_text",
     "price_watch",
     "shell_run",
@@ -67,6 +70,7 @@ const SEEDS: [&str; 60] = [
     "text_stats",
     "weather_get",
     "web_fetch",
+    "web_search",
 ];
 
 fn put(set: &Instance, path: &str, text: &str) {

@@ -381,6 +381,11 @@ const COMMANDS: &[(&str, How)] = &[
         "metnosctl account add home --host 192.168.1.10 --devices 'light.*,cover.*,climate.living_room,scene.*,switch.reading_lamp,lock.front_door'",
         By("tests/tests/it/house.rs", "[\"account\", \"add\", \"home\""),
     ),
+    (
+        "metnosctl account add search --host searx.example.org",
+        By("tests/tests/it/search.rs", "[\"account\", \"add\", \"search\""),
+    ),
+    ("metnosctl account test search", As("metnosctl account test search", 1)),
     ("metnosctl telegram token", By("tests/tests/it/shapes.rs", "[\"telegram\", \"token\"")),
     ("metnosctl telegram status", Typed(0)),
     ("metnosctl daemon restart memoryd", Typed(0)),

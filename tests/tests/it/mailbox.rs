@@ -1,6 +1,7 @@
 //! Mail in a running set: Dovecot behind TLS with the mailboxes of two persons, and a server that lies. Who asks reads the own
 //! mailbox and no other; the password stands nowhere; nothing in a mail does anything.
 
+mod attachments;
 mod sending;
 
 use std::io::{BufRead, BufReader, Write};
@@ -434,10 +435,14 @@ fn a_mail_that_is_built_to_exhaust_its_reader_is_read_and_costs_no_strike() {
         post.deliver("anna", &mail);
         let (code, answer) = set.run("imap_fetch", &[]);
         assert_eq!((code, answer["result"]["from"].as_str()), (0, Some("a@example.org")), "{what}: {answer:#}");
+        let (_, files) = set.run("imap_attachment", &[]);
+        assert!(files["result"]["ok"].is_boolean(), "{what}: {files:#}");
     }
     let (_, list) = set.json(&["executor", "list"]);
-    let row = list.as_array().unwrap().iter().find(|row| row["name"] == "imap_fetch").unwrap();
-    assert_eq!(row["state"], "active", "{row:#}");
+    for name in ["imap_fetch", "imap_attachment"] {
+        let row = list.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
+        assert_eq!(row["state"], "active", "{row:#}");
+    }
     set.verify();
 }
 

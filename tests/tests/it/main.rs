@@ -60,6 +60,7 @@ mod programs;
 mod refusals;
 mod reminders;
 mod rewritten;
+mod search;
 mod seeds;
 mod selftest;
 mod shapes;

@@ -57,7 +57,12 @@ fn documents_are_read_and_searched_as_a_household_asks_for_them() {
         ("read page 2 of the electricity bill", &["To be paid by 15 December"]),
         ("leggi la bolletta del gas", &["Fattura 77: 61,20 euro"]),
         ("what does documents/electricity-bill.pdf say", &["84,30 euros"]),
-        ("read documents/scan.pdf", &["There is no text in documents/scan.pdf"]),
+        ("read documents/blank.pdf", &["There is no writing on the pages of documents/blank.pdf"]),
+        ("read the lease", &["Scontrino numero 118 del 14 agosto", "43,40 euro", "I read this off a scan"]),
+        ("leggi pagina 2 di lease.pdf", &["Totale da pagare 43,40 euro", "da una scansione"]),
+        ("leggi la foto dello scontrino", &["Scarpe da bambino 39,90 euro", "43,40 euro"]),
+        ("what does receipt-on-its-side.png say", &["Calzature Rossi di Maria Rossi", "43,40 euro"]),
+        ("read the text in sea.png", &["is not an image that I can read"]),
         ("what does the insurance say", &["The deductible is 500 euros", "Policy\tA-17"]),
         ("leggi la garanzia", &["La lavatrice \u{e8} coperta fino al 2029."]),
         ("which document mentions the deductible", &["documents/insurance.docx: The deductible is 500 euros"]),
@@ -83,6 +88,9 @@ fn documents_are_read_and_searched_as_a_household_asks_for_them() {
     let ((code, _), lines) = set.recording(|| set.run("pdf_text", &["path=documents/bolletta-gas.pdf"]));
     let rules: Vec<&str> = lines.iter().map(|line| line.payload("rule")).filter(|rule| !rule.is_empty()).collect();
     assert_eq!((code, rules.as_slice()), (0, ["read.granted"].as_slice()));
+    // The photo is read by a program that is shown the languages it knows, and reads nothing else.
+    let (code, told) = set.run("ocr_text", &["path=documents/scontrino.jpg"]);
+    assert!(code == 0 && told["result"]["sure"].as_u64() > Some(80), "{told:#}");
     set.verify();
 }
 

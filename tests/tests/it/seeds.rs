@@ -241,6 +241,7 @@ fn hostile_arguments_end_as_contract_errors_without_quarantine() {
         ("clock_now", json!({"zone": "../../etc/localtime"}), "UnknownZone"),
         ("note_add", json!({"text": " \n"}), "BadText"),
         ("pdf_text", json!({"path": "box/a.txt"}), "NotAPdf"),
+        ("ocr_text", json!({"path": "box/bytes"}), "NotAnImage"),
         ("doc_text", json!({"path": "box/bytes"}), "NotADocument"),
         ("table_read", json!({"path": "box/a.txt"}), "NotADocument"),
         ("table_convert", json!({"path": "box/bytes", "to": "box/a.csv"}), "NotATable"),

@@ -16,7 +16,7 @@ pub(crate) struct World {
     folder: tempfile::TempDir,
     names: u16,
     pub(crate) http: u16,
-    https: u16,
+    pub(crate) https: u16,
 }
 
 impl World {
@@ -41,13 +41,14 @@ impl World {
 
     /// A set that may reach it.
     pub(crate) fn set(&self) -> Instance {
-        self.set_of(Plan::new())
+        self.set_of(Plan::new(), "")
     }
 
-    fn set_of(&self, plan: Plan) -> Instance {
+    /// The same, with more in its configuration.
+    pub(crate) fn set_of(&self, plan: Plan, more: &str) -> Instance {
         let ca = self.folder.path().join("cert.pem");
         let config = format!(
-            "[net]\nprivate = [\"127.0.0.1:{}\", \"127.0.0.1:{}\"]\nresolvers = [\"127.0.0.1:{}\"]\nca_bundle = \"{}\"\n",
+            "[net]\nprivate = [\"127.0.0.1:{}\", \"127.0.0.1:{}\"]\nresolvers = [\"127.0.0.1:{}\"]\nca_bundle = \"{}\"\n{more}",
             self.http,
             self.https,
             self.names,
@@ -202,7 +203,7 @@ mod as_root {
     #[test]
     fn egress_helper_runs_as_a_user_of_its_own() {
         let world = World::start();
-        let set = world.set_of(Plan::new().as_root());
+        let set = world.set_of(Plan::new().as_root(), "");
         let [nursery] = children(HELPER, set.supervisor())[..] else { panic!("{:?}", named(HELPER)) };
         let user = is_nobody_else(&set, nursery);
         assert!(fetch(&set, &format!("http://site.example:{}/page", world.http)).is_ok());

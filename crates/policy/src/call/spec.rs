@@ -4,6 +4,7 @@
 
 use metnos_proto::executor::{Capability, Class, Manifest, Role};
 use metnos_proto::json;
+use metnos_proto::msg::accounts::AccountKind;
 use metnos_proto::msg::common::Readers;
 use serde_json::Value;
 
@@ -166,7 +167,9 @@ impl Spec {
             Capability::FsRead(_) | Capability::FsWrite(_) | Capability::Secret(_) | Capability::Exec(_) => true,
             Capability::Net(_) => false,
         };
-        let private = manifest.account().is_some() || manifest.sandbox.capabilities.iter().any(reads_files);
+        // What a search finds is everybody's; what any other account shows is its person's.
+        let own = manifest.account().is_some_and(|kind| kind != AccountKind::Search);
+        let private = own || manifest.sandbox.capabilities.iter().any(reads_files);
         let pointer = |pattern: &str| Vouched::Pointer(pattern.to_owned());
         Self {
             name: manifest.executor.name.clone(),

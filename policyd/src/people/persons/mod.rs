@@ -32,7 +32,7 @@ pub(crate) const TABLES: &str = "
 pub(crate) const CHOICES: [Channel; 3] = [Channel::Telegram, Channel::Cli, Channel::Http];
 
 /// Names that would mislead.
-const TAKEN: [&str; 2] = ["owner", "metnos"];
+const TAKEN: [&str; 3] = ["owner", "metnos", "household"];
 
 /// A person.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,8 +19,8 @@ use metnos_proto::msg::drafting::{DraftTried, TryTexts};
 use metnos_proto::msg::lifecycle::{RevokeTexts, Stage, TextsOf, TryBirth};
 use metnos_proto::msg::sandboxd::{
     Birth, BirthCase, Born, ClearFindings, Decided, Fill, Forget, Install, Kill, KilledCount, Pool, PoolEntry,
-    PoolListing, Resolve, Resolved, Run, RunReport, RunSpeculative, RunWithAdvice, RunWithInputFile, RunWithOutputFile,
-    RunWithSecrets, TrustKey,
+    PoolListing, Resolve, Resolved, Run, RunReport, RunSpeculative, RunWithAccountFile, RunWithAdvice,
+    RunWithInputFile, RunWithOutputFile, RunWithSecrets, TrustKey,
 };
 use metnos_proto::payload::Sealed;
 use metnos_proto::phase::TrustPhase;
@@ -335,6 +335,17 @@ impl Serve for FakeSandbox {
         self.note("giving".to_owned());
         let (report, [result]) = Serve::run(self, cx, run, [arguments]).await?;
         Ok((report, [result, Sealed::new(b"given").unwrap()]))
+    }
+
+    async fn run_with_account_file(
+        self: Rc<Self>,
+        cx: Cx<PolicydSandboxd>,
+        RunWithAccountFile { run }: RunWithAccountFile,
+        [arguments, account]: [Sealed; 2],
+    ) -> Served<RunReport, 2> {
+        self.note(format!("giving from {}", String::from_utf8(account.read().unwrap()).unwrap()));
+        let (report, [result]) = Serve::run(self, cx, run, [arguments]).await?;
+        Ok((report, [result, Sealed::new(b"attached").unwrap()]))
     }
 
     async fn run_with_advice(

@@ -45,12 +45,18 @@ impl FileTransfer {
             return Err(ManifestError::field("file", mb, expected));
         }
         // Nobody looks into a file on its way: neither may it hold a secret that was given, nor go out to the net or to a model.
-        let others = |capability: &&Capability| !matches!(capability, Capability::FsRead(_) | Capability::FsWrite(_));
+        // One that comes from the server of an account may be given: sandboxd looks whether the password stands in it.
+        let from_account = self.gives_mb.is_some() && manifest.account().is_some() && !manifest.sends_mail();
+        let others = |capability: &&Capability| match capability {
+            Capability::FsRead(_) | Capability::FsWrite(_) => false,
+            Capability::Net(_) => !from_account,
+            Capability::Exec(_) | Capability::Secret(_) => true,
+        };
         if let Some(other) = manifest.sandbox.capabilities.iter().find(others) {
             return Err(ManifestError::field(
                 "file",
                 other.name(),
-                "no other capability than `fs_read` and `fs_write`",
+                "no other capability than `fs_read` and `fs_write`, or the server of an account where it gives one",
             ));
         }
         if manifest.mind.is_some() {
@@ -87,6 +93,18 @@ mod tests {
         for bad in ["", "gives_mb = 0", "gives_mb = 21", "takes_mb = 1\ngives_mb = 1", "other_mb = 1"] {
             assert!(parse(bad, READS).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_file_may_come_from_the_server_of_an_account_and_go_to_none() {
+        let fetch = include_str!("../../../../executors/imap_fetch/manifest.toml");
+        let send = include_str!("../../../../executors/smtp_send/manifest.toml");
+        let filed = |text: &str, file: &str| {
+            Manifest::parse(text.replace("[effects]", &format!("[file]\n{file}\n\n[effects]")).as_bytes())
+        };
+        assert!(filed(fetch, "gives_mb = 1").is_ok());
+        assert!(filed(fetch, "takes_mb = 1").is_err());
+        assert!(filed(send, "gives_mb = 1").is_err() && filed(send, "takes_mb = 1").is_err());
     }
 
     #[test]

@@ -352,16 +352,19 @@ fn whole(line: &Line, patterns: &Patterns, request: &Request<'_>, best: Best) ->
 
 /// The call that is made first, with the words that it is about: they are no argument of the request any more.
 fn looked_up(lookup: &Lookup, filled: &mut Filled) -> Option<LookedUp> {
+    let gives = lookup.gives.iter().map(|(argument, pointer)| (argument.clone(), pointer.clone())).collect();
+    let mut first = Filled { arguments: lookup.args.clone(), ..Filled::default() };
+    if lookup.argument.is_empty() {
+        return Some(LookedUp { by: lookup.by.clone(), filled: first, gives });
+    }
     let words = filled.arguments.remove(&lookup.argument)?;
     let slot = contract::pointer(&lookup.argument);
     let of = contract::pointer(&lookup.from);
     let (own, others) = std::mem::take(&mut filled.literals).into_iter().partition(|literal| literal.pointer == slot);
     filled.literals = others;
     let own: Vec<Literal> = own;
-    let mut first = Filled { arguments: lookup.args.clone(), ..Filled::default() };
     first.literals.extend(own.into_iter().map(|literal| Literal { pointer: of.clone(), ..literal }));
     first.arguments.insert(lookup.from.clone(), words);
-    let gives = lookup.gives.iter().map(|(argument, pointer)| (argument.clone(), pointer.clone())).collect();
     Some(LookedUp { by: lookup.by.clone(), filled: first, gives })
 }
 
