@@ -165,10 +165,12 @@ fn was_added_to(scene: &Scene<'_>, program: &Program, played: &Played, (path, pl
     called && same_mode && clean && now.starts_with(old.trim_ascii_end())
 }
 
-/// Whether a call was announced: literally, or with the place left open and taken from what an executor vouches for.
+/// Whether a call was announced: literally, or with the place left open and taken from what an executor vouches for, or with its
+/// content left open: "note what this says" is foreseen before it is known what it says.
 fn was_announced(scene: &Scene<'_>, program: &Program, executor: &Executor, at: usize) -> bool {
     program.was_announced(at, |pointer, value| {
-        is_which(executor, pointer) && !carries(scene, program, executor, value, pointer)
+        executor.role(pointer) == "payload"
+            || is_which(executor, pointer) && !carries(scene, program, executor, value, pointer)
     })
 }
 

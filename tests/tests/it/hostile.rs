@@ -330,7 +330,7 @@ mod a_syntd {
         for _ in 0..5 {
             let _text = set.ask("read notes/welcome.md");
         }
-        metnos_tests::until("the end of its flood", std::time::Duration::from_secs(60), || {
+        metnos_tests::until("the end of its flood", std::time::Duration::from_secs(240), || {
             set.logs().contains("hostile syntd has said everything").then_some(())
         });
         let logs = set.logs();
