@@ -172,7 +172,7 @@ def act(args, ctx):
         if dated and len(found) == 1 and found[0][1] == "birthday":
             found, due = on_time(found[0][0], args)
         elif dated and not found:
-            # Who is asked for and is not known is told, or nobody would learn of it.
+            # An unknown name is reported, so that a scheduled question does not stay silent for ever.
             due = 1
     elif dated:
         found = by_birthday(contacts, args)

@@ -11,7 +11,7 @@ import urllib.parse
 from metnos_web import Refused, answer, plain, site_of
 
 MOST_BYTES = 4_000_000
-# How many results are told where nothing is said.
+# The default of the argument `limit`.
 USUAL = 5
 LONGEST_TITLE, LONGEST_TEXT, LONGEST_LINK = 160, 240, 1_000
 # The user name of an account that wants no login.

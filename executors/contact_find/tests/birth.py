@@ -32,7 +32,7 @@ def refused(error_class, **case):
 def cases():
     return [
         {
-            "name": "whether it is somebody's birthday cannot be told without one, which is told",
+            "name": "a contact without a birthday is reported when asked whether it is that birthday",
             "files": {HERE: {"text": LIST}},
             "args": {"name": "anna", "birthdays": "today"},
             "expect": {"ok": True, "values": {"/due": 1, "/contacts/0/tells": "none"}},

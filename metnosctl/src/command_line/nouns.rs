@@ -382,7 +382,7 @@ pub enum PeopleCommand {
         /// The principal, as `channel:sender`; `metnosctl pairing list` shows them
         principal: String,
     },
-    /// Two names are one person: who speaks as the first is the second from now on, and the first is removed
+    /// Merge two persons: every principal of the first joins the second, and the first is removed
     Merge {
         /// The name that goes
         name: String,

@@ -289,7 +289,7 @@ impl Policy {
         if let (Some(of), [now]) = (again, changed.0.as_slice())
             && now.kind.opens_turn()
         {
-            // Where it is not known, it only begins anew: what is told then may have been told before.
+            // Without this row the firing starts without carried state and may repeat items; it loses none.
             let number = now.number;
             let kept = self.base.store.run(move |db| carried::fires_again(db, number, of)).await;
             kept.unwrap_or_else(|error| tracing::warn!(%error, "firing {number} begins anew"));

@@ -79,7 +79,7 @@ pub struct ScheduleView {
     pub in_chat: bool,
     /// Whether the words are another person's, and withheld: `what` and `when` are empty then.
     pub sealed: bool,
-    /// Whether it was planned before, with the same words and the same times, and is told instead of a second one.
+    /// Whether this is an existing schedule with the same words and times, returned in place of a duplicate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub already: bool,
 }

@@ -20,7 +20,7 @@ use metnos_proto::role::Syntd;
 use crate::life::{self, Failure, outcome, sealed};
 
 /// How often each word is said that needs nothing but a frame.
-const TIMES: u32 = 1_000;
+const TIMES: u32 = 2_000;
 /// How many prompts it has.
 const PROMPTS: u32 = 200;
 

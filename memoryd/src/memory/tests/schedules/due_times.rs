@@ -129,7 +129,7 @@ impl House {
         let key: DateTime = firing.key.parse().unwrap();
         assert!(moment(&self.zone, key) <= self.now(), "early: {firing:?}");
         let count = self.given.entry((firing.number, key)).or_insert((0, firing.missed));
-        // One that was begun when something broke is said to be given again although nobody has heard it.
+        // After a crash between begin and delivery, a first delivery has `again` set, too.
         count.0 += u32::from(!firing.again);
         assert!(count.0 <= 1, "doubled: {firing:?}");
     }
